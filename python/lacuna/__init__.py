@@ -14,7 +14,7 @@ from ._core import get_threads, memory_stats, set_threads, threads  # noqa: F401
 from ._core import version as _version
 from ._called import solve_operator  # noqa: F401
 from ._derivatives import grad, hvp, jvp, value_and_grad, vjp  # noqa: F401
-from ._interned import forget_patterns  # noqa: F401
+from ._interned import forget_patterns, keep_patterns, pattern_stats  # noqa: F401
 from ._made import *  # noqa: F403
 from ._io import load_safetensors, matrix_market_info, read_matrix_market  # noqa: F401
 from ._io import save_safetensors, write_matrix_market  # noqa: F401

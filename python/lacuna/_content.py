@@ -53,23 +53,26 @@ def _identity(handle):
     return ("solver", _identity(pattern)) if is_default else None
 
 
-def name_of(spec):
-    """The name of a spec, or None where one of its objects has none."""
+def name_of(spec, asked=()):
+    """The name of a spec, or None where one of its objects has none. `asked` are the specs whose names need it: a step
+    of the other's derivative each, remap and its transpose name nobody."""
+    if spec in asked:
+        return None
     addresses = spec.objects
     known = {handle.address: handle for handle in list(HANDLES.values())} if addresses else {}
     objects = [_identity(known.get(address)) for address in addresses]
     if None in objects or ("solver", None) in objects:
-        return _name_of_step(spec)
+        return _name_of_step(spec, (*asked, spec))
     op, floats = ("functions." * spec.is_composed) + spec.op.name, tuple([x.hex() for x in spec.floats])
     return repr((_VERSION, op, tuple(objects), spec.ints, floats, spec.dtype, spec.fit))
 
 
-def _name_of_step(spec):
+def _name_of_step(spec, asked):
     """By the program that it is a step of: C writes the same one everywhere."""
     if spec.origin is None:
         return None
     parent, mode, like, metas, wants, given, index = spec.origin
-    name = name_of(find(parent))
+    name = name_of(find(parent), asked)
     metas = tuple([(code, tuple(shape)) for code, shape in metas])
     return name and repr((_VERSION, name, mode, tuple(like), metas, wants, given, index))
 

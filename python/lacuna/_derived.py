@@ -22,6 +22,8 @@ _MAKE = {
     "fill": lambda p, ordering: p._fill(ordering),
     "lstsq_solver": lambda p, method, damped: (p.lstsq_solver(method, damped),),
     "solver": lambda p, *options: (p.solver(**dict(options)),),
+    "select": lambda p, rows, cols: p.select(rows, cols),
+    "block_places": lambda p: p._block_places(),
     "spread": lambda p, *blocksize: p._spread(blocksize),
     "followed": lambda m, n: (m._followed(n),),
     "pairs": lambda m: m._pairs(),

@@ -1,27 +1,118 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patterns interned by the content of their index arrays: a loop that makes a matrix anew in each step analyses once.
+"""Patterns interned by the content of their indices: a loop that makes a matrix anew in each step analyses once.
 
-Index arrays belong to the caller, who may write to them: they are known again by their numbers and not by their
-identity. Each is compared with a copy, at the speed of memory. The table holds the last few patterns, and what these
-keep (analyses, plans, factors), until others take their place.
+Indices belong to the caller, who may write to them: they are known again by their numbers and not by their identity.
+Where they lay before, or a few of their numbers, say which record may be theirs; then they are compared in full with
+the record's copy, at the speed of memory. The table holds the last few records, and what their patterns keep
+(analyses, plans, factors), until others take their place. A record that something else holds too is found for as long
+as it lives.
+
+    Table  --  NumPy's arrays (here): a record is a pattern, which the table alone holds
+           --  torch's tensors (torch/sparse/interned.py): a record is a Structure, which sparse tensors hold
 """
 
 import threading
+import weakref
+from collections import OrderedDict
 
 import numpy as np
 
 from ._core import survive_fork
+from .errors import ArgumentError
 
-MAX_PATTERNS = 16
-MAX_BYTES = 1 << 29  # of the copies, all together; the last pattern is held whatever its size
-_lock = survive_fork(threading.RLock())
-_table = []  # the most recent last
+_MAX_BYTES = 1 << 28  # of the copies, all together; the last record is held whatever its size
+_MAX_ALIKE = 4  # records whose samples agree
+_SAMPLES, _MAX_ADDRESSES = 8, 1024
+
+
+class Table:
+    """Records by what is `frozen` of them and by arrays of indices.
+
+    A record has is_of(frozen, arrays), which compares in full, and `bytes`, the size of its copies.
+    """
+
+    def __init__(self, limit=16, max_bytes=_MAX_BYTES):
+        self.limit, self.max_bytes = limit, max_bytes
+        self._lock = survive_fork(threading.RLock())
+        self._by_sample = weakref.WeakValueDictionary()  # (frozen, samples, place) -> record
+        self._by_address = weakref.WeakValueDictionary()  # (frozen, where arrays lay when last asked for) -> record
+        self._kept = OrderedDict()  # id -> record, the latest last
+        self._latest = None
+
+    def __len__(self):
+        return len(self._kept)
+
+    def record(self, frozen, arrays, address, make):
+        """The record of these arrays, each of which lies at address(array) now; make() where there is none."""
+        place = frozen, tuple([(address(array), len(array)) for array in arrays])
+        found = self._by_address.get(place)
+        if found is None or not found.is_of(frozen, arrays):
+            found = self._by_content(frozen, arrays, make)
+        elif found is self._latest:
+            return found
+        with self._lock:
+            if len(self._by_address) >= _MAX_ADDRESSES:
+                self._by_address.clear()
+            self._by_address[place] = found
+            self._keep(found)
+        return found
+
+    def _by_content(self, frozen, arrays, make):
+        sample = frozen, tuple([_sample(array) for array in arrays])
+        found = self._alike(sample, frozen, arrays)
+        if found is None:
+            made = make()
+            with self._lock:
+                found = self._alike(sample, frozen, arrays)
+                if found is None:  # another thread may have made it
+                    found = self._by_sample[sample, self._free_place(sample)] = made
+        return found
+
+    def _alike(self, sample, frozen, arrays):
+        for place in range(_MAX_ALIKE):
+            found = self._by_sample.get((sample, place))
+            if found is not None and found.is_of(frozen, arrays):
+                return found
+        return None
+
+    def _free_place(self, sample):
+        """The first place that is free, else the first."""
+        return next((place for place in range(_MAX_ALIKE) if (sample, place) not in self._by_sample), 0)
+
+    def _keep(self, record):
+        self._kept[id(record)] = record
+        self._kept.move_to_end(id(record))
+        self._latest = record
+        self._trim()
+
+    def _trim(self):
+        while len(self) > max(self.limit, 1) or len(self) > 1 and self._bytes() > self.max_bytes:
+            self._kept.popitem(last=False)
+
+    def _bytes(self):
+        return sum([record.bytes for record in self._kept.values()])
+
+    def keep(self, limit):
+        with self._lock:
+            self.limit = limit
+            self._trim()
+
+    def forget(self):
+        with self._lock:
+            self._kept.clear()
+            self._latest = None
+
+
+def _sample(array):
+    """A few numbers of it, the same for the same content."""
+    return tuple(array[:: max(1, len(array) // _SAMPLES)].tolist())
+
+
+TABLE = Table()
 
 
 class _Known:
     """A pattern, and what it was made of."""
-
-    __slots__ = ("frozen", "copies", "bytes", "pattern")
 
     def __init__(self, frozen, arrays, pattern):
         self.frozen, self.pattern = frozen, pattern
@@ -33,25 +124,30 @@ class _Known:
         return self.frozen == frozen and all([copy == array for copy, array in zip(self.copies, arrays)])
 
 
+def _address(array):
+    return array.ctypes.data
+
+
 def interned(make, kind, arrays, *more):
     """make(*arrays, *more), or the pattern that it gave before for the same kind, numbers in `arrays`, and `more`."""
     arrays = [np.ascontiguousarray(array) for array in arrays]
     frozen = (kind, *[(array.dtype.str, array.shape) for array in arrays], *more)
-    with _lock:
-        known = next((known for known in reversed(_table) if known.is_of(frozen, arrays)), None)
-        if known is not None:
-            _table.remove(known)
-            _table.append(known)
-            return known.pattern
-    pattern = make(*arrays, *more)
-    with _lock:
-        _table.append(_Known(frozen, arrays, pattern))
-        while len(_table) > MAX_PATTERNS or len(_table) > 1 and sum(known.bytes for known in _table) > MAX_BYTES:
-            _table.pop(0)
-    return pattern
+    return TABLE.record(frozen, arrays, _address, lambda: _Known(frozen, arrays, make(*arrays, *more))).pattern
 
 
 def forget_patterns():
-    """Let go of the patterns that Lacuna remembers of matrices that were given whole, and of what these keep."""
-    with _lock:
-        _table.clear()
+    """Let go of the patterns that Lacuna remembers for indices which may come back, and of what these keep (analyses,
+    plans, factors): those of SciPy's matrices and of torch's sparse tensors. What is in use lives on."""
+    TABLE.forget()
+
+
+def keep_patterns(limit):
+    """Remember at most `limit` patterns from now on, 16 unless it is called; the last one is always remembered."""
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+        raise ArgumentError(f"keep_patterns: limit is {limit!r}; it must be a number of patterns, 0 or more")
+    TABLE.keep(limit)
+
+
+def pattern_stats():
+    """{"kept": how many patterns are remembered, "limit": how many may be}."""
+    return {"kept": len(TABLE), "limit": TABLE.limit}

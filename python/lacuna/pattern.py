@@ -479,6 +479,11 @@ class Pattern(Handle):
         shape = tuple([size * block for size, block in zip(self.shape, blocksize)])
         return (Pattern.from_bsr(offsets, columns, shape, blocksize),)
 
+    def _block_places(self):
+        """The pattern of its blocks, each of which counts as one."""
+        offsets, columns, _ = self.structure()
+        return (Pattern.from_csr(offsets, columns, [size // b for size, b in zip(self.shape, self.blocks)]),)
+
     def __reduce__(self):
         offsets, columns, _ = self.structure()
         return _restore, (offsets, columns, self.shape, self.width, self.entries, self.blocks)

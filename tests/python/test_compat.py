@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """lacuna.compat: imports of other packages that find Lacuna."""
 
+import ast
+import pathlib
 import subprocess
 import sys
 
@@ -41,3 +43,24 @@ def test_a_package_that_is_imported_already_is_refused(monkeypatch):
 def test_lacuna_alone_imports_neither_torch_nor_compat():
     code = "import sys, lacuna; assert not {'torch', 'lacuna.compat'} & set(sys.modules); lacuna.compat.install"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def _private_names(source):
+    """(names with an underscore that are asked of objects or imported from lacuna, those that the source defines)."""
+    asked, defined = set(), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            (defined if isinstance(node.ctx, ast.Store) else asked).add(node.attr)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lacuna"):
+            asked |= {name for name in (*node.module.split("."), *[n.name for n in node.names]) if name[0] == "_"}
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            defined.add(node.name)
+    return asked, defined
+
+
+def test_compat_uses_public_names_alone():
+    """Of torch's own private names it uses those of sparse tensors that torch documents nothing else for."""
+    of_torch = {"_nnz", "_indices", "_values", "__version__"}
+    for file in pathlib.Path(lacuna.compat.__file__).parent.rglob("*.py"):
+        asked, defined = _private_names(file.read_text())
+        assert asked - defined <= of_torch, (file.name, asked - defined - of_torch)

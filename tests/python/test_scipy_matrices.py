@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lacuna
-from lacuna import _interned
+from lacuna._interned import TABLE
 
 sp = pytest.importorskip("scipy.sparse")
 FORMATS = ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"]
@@ -101,12 +101,17 @@ def test_what_makes_patterns_differ():
 
 def test_the_table_is_bounded(monkeypatch):
     patterns = [lacuna.from_scipy(sp.eye_array(n, format="csr"))[0] for n in range(1, 30)]
-    assert len(_interned._table) == _interned.MAX_PATTERNS
+    assert lacuna.pattern_stats() == {"kept": 16, "limit": 16}
     assert lacuna.from_scipy(sp.eye_array(29, format="csr"))[0] is patterns[-1]
     assert lacuna.from_scipy(sp.eye_array(1, format="csr"))[0] is not patterns[0]
-    monkeypatch.setattr(_interned, "MAX_BYTES", 0)
+    lacuna.keep_patterns(3)
+    assert lacuna.pattern_stats() == {"kept": 3, "limit": 3}
+    lacuna.keep_patterns(16)
+    monkeypatch.setattr(TABLE, "max_bytes", 0)
     lacuna.from_scipy(sp.eye_array(40, format="csr"))
-    assert len(_interned._table) == 1
+    assert lacuna.pattern_stats()["kept"] == 1
+    with pytest.raises(lacuna.ArgumentError, match="0 or more"):
+        lacuna.keep_patterns(-1)
 
 
 def test_threads_share_the_table():

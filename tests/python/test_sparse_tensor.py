@@ -13,8 +13,8 @@ from sparse_cases import GIVEN, Given
 
 import lacuna
 import lacuna.torch as lt
+from lacuna._interned import TABLE, _sample
 from lacuna.torch import SparseTensor
-from lacuna.torch.sparse import forget, interned
 
 every = pytest.mark.parametrize("name", GIVEN)
 
@@ -134,6 +134,9 @@ def test_of_patterns_by_slots_and_by_entries():
     whole = SparseTensor.from_pattern(blocked, lt.remap(order, slots).reshape(-1, 5, 5))
     assert whole.shape == (1, 1, 5, 5)
     same(whole.flatten_blocks().to_dense(), given.dense())
+    csr = given.dense().to_sparse_csr()
+    derived = SparseTensor.from_torch(csr).structure.pattern  # whose entries are the slots
+    same(SparseTensor.from_pattern(derived, csr.values(), "entries").to_dense(), given.dense())
 
 
 def test_dtypes_devices_and_gradients_are_those_of_values():
@@ -189,7 +192,7 @@ def test_indices_that_agree_in_every_sample_are_compared_in_full():
     for place in range(7):  # more than are remembered for one sample
         rows = at.clone()
         rows[3 + place] = 50
-        assert interned._sample(rows) == interned._sample(at)
+        assert _sample(rows) == _sample(at)
         tensors.append(SparseTensor(torch.ones(100), rows, at, (100, 100)))
         expected = torch.zeros(100, 100).index_put((rows, at), torch.ones(100))
         same(tensors[-1].to_dense(), expected)
@@ -209,7 +212,7 @@ def test_indices_that_numpy_writes_to_are_noticed():
 def test_a_loop_of_solves_analyses_once():
     given = GIVEN["square"]
     b = torch.ones(5, dtype=torch.float64)
-    forget()
+    lacuna.forget_patterns()
     patterns = set()
     for i in range(4):
         a = SparseTensor(given.values + i * 0.01, given.rows.clone(), given.columns.clone(), (5, 5))
@@ -220,24 +223,51 @@ def test_a_loop_of_solves_analyses_once():
     assert len(patterns) == 1
 
 
-def test_what_is_kept_is_bounded_and_can_be_forgotten():
+def test_what_is_kept_is_bounded_and_can_be_forgotten(monkeypatch):
     for n in range(3, 40):
         SparseTensor.tridiagonal(n)
-    assert len(interned._kept) <= interned._MAX_KEPT
-    forget()
+    assert lacuna.pattern_stats()["kept"] == lacuna.pattern_stats()["limit"]
+    lacuna.forget_patterns()
     gc.collect()
-    assert not interned._kept
-    at = torch.arange(interned._MAX_ENTRIES // 2 + 1)
+    assert lacuna.pattern_stats()["kept"] == 0
+    monkeypatch.setattr(TABLE, "max_bytes", 3 * 8 * 1000)
+    at = torch.arange(1000)
     for _ in range(3):
-        SparseTensor(torch.zeros(at.numel()), at, at, (at.numel(), at.numel()))
+        SparseTensor(torch.zeros(1000), at, at, (1000, 1000))
         at = at.clone().roll(1)
-    assert len(interned._kept) == 1
-    forget()
+    assert lacuna.pattern_stats()["kept"] == 1
+    lacuna.forget_patterns()
+
+
+def test_matrices_of_scipy_and_tensors_are_in_one_table():
+    lacuna.forget_patterns()
+    matrix = scipy.sparse.eye_array(7, format="csr")
+    pattern = lacuna.from_scipy(matrix)[0]
+    a = SparseTensor(torch.ones(7), torch.arange(7), torch.arange(7), (7, 7))
+    assert lacuna.pattern_stats()["kept"] == 2 and lacuna.from_scipy(matrix)[0] is pattern
+    lacuna.forget_patterns()
+    assert lacuna.from_scipy(matrix)[0] is not pattern  # the table alone held it
+    again = SparseTensor(torch.ones(7), torch.arange(7), torch.arange(7), (7, 7))
+    assert again.structure is a.structure  # which a holds
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.jacfwd, torch.func.jacrev])
+def test_indices_that_are_first_seen_within_a_transform(transform):
+    """What torch makes within torch.func is wrapped; a structure is of what is inside."""
+    values, b = 1 + torch.rand(4, dtype=torch.float64), torch.ones(4, dtype=torch.float64)
+    flipped = lambda v: SparseTensor(v, torch.arange(4), torch.arange(4).flip(0), (4, 4))  # noqa: E731
+    lacuna.forget_patterns()
+    same(transform(lambda v: flipped(v).solve(b).sum())(values), -1 / values**2)
+    same(torch.func.hessian(lambda v: flipped(v).solve(b).sum())(values), torch.diag(2 / values**3))
+    assert flipped(values).row_indices.numpy().tolist() == [0, 1, 2, 3]
+    with pytest.raises(lacuna.ArgumentError, match="vmap maps over row_indices"):
+        rows = torch.arange(4).expand(3, 4)
+        torch.func.vmap(lambda row: SparseTensor(values, row, torch.arange(4), (4, 4)).sum())(rows)
 
 
 def test_threads_share_structures():
     given, found = GIVEN["square"], []
-    forget()
+    lacuna.forget_patterns()
     start = threading.Barrier(8)
 
     def make():
@@ -256,3 +286,31 @@ def test_threads_share_structures():
 def test_indices_on_two_devices_are_refused():
     with pytest.raises(lacuna.ArgumentError, match="lies on"):
         SparseTensor(torch.ones(1), torch.zeros(1, dtype=torch.long, device="meta"), torch.zeros(1).long(), (1, 1))
+
+
+@pytest.mark.parametrize("batch", [(), (3,)], ids=str)
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+def test_compressed_lines_in_any_order_with_entries_twice(layout, batch):
+    offsets, inner = torch.tensor([0, 3, 3, 5]), torch.tensor([2, 0, 2, 1, 0])
+    values = torch.arange(1.0, 6).expand(*batch, 5)
+    dense = torch.zeros(*batch, 3, 4)
+    for line, at, value in zip([0, 0, 0, 2, 2], inner.tolist(), range(5)):
+        dense[..., line, at] += values[..., value]
+    shape, whole = ((3, 4), dense) if layout == "csr" else ((4, 3), dense.mT)
+    a = getattr(SparseTensor, f"from_{layout}")(values, offsets, inner, shape)
+    assert a.values is values
+    same(a.to_dense(), whole)
+    with pytest.raises(lacuna.ShapeError, match=f"from_{layout}: values have shape"):
+        getattr(SparseTensor, f"from_{layout}")(values[..., :4], offsets, inner, shape)
+
+
+class Named(SparseTensor):
+    """A user's own kind."""
+
+
+def test_subclasses_are_sparse_tensors_in_every_respect():
+    given = GIVEN["square"]
+    a = Named.of(given.tensor())
+    assert type(a) is Named and a.values is given.values and Named.of(a) is a and SparseTensor.of(a) is a
+    assert type(a.T) is type(a @ a) is type(a + a) is type(torch.utils._pytree.tree_map(torch.neg, a)) is Named
+    assert type(torch.func.grad(lambda a: a.logdet())(a)) is Named

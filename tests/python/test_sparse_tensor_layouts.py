@@ -157,6 +157,156 @@ def test_the_order_of_a_coo_tensor_is_that_of_values():
         given.tensor().to_sparse_bsr()
 
 
+# -- torch.func -------------------------------------------------------------------------------------------------------
+
+FUNC = torch.func
+
+
+def systems(count=3):
+    """Matrices that are not symmetric, of different places, and right-hand sides."""
+    torch.manual_seed(5)
+    dense = 4 * torch.eye(4, dtype=torch.float64) + torch.randn(count, 4, 4, dtype=torch.float64)
+    dense = dense * (torch.rand(count, 4, 4) < 0.7) + 4 * torch.eye(4, dtype=torch.float64)
+    return dense, torch.randn(count, 4, dtype=torch.float64)
+
+
+def solved(a, b):
+    return SparseTensor.of(a).flatten_blocks().solve(b) ** 3
+
+
+def twin_solved(a, b):
+    return torch.linalg.solve(a, b) ** 3
+
+
+TRANSFORMS = {
+    "vmap": lambda f, xs: FUNC.vmap(f)(xs),
+    "grad": lambda f, xs: FUNC.grad(lambda x: f(x).sum())(xs[0]),
+    "vjp": lambda f, xs: FUNC.vjp(f, xs[0])[1](xs[1])[0],
+    "jvp": lambda f, xs: FUNC.jvp(f, (xs[0],), (xs[1],)),
+    "jacrev": lambda f, xs: FUNC.jacrev(f)(xs[0]),
+    "jacfwd": lambda f, xs: FUNC.jacfwd(f)(xs[0]),
+    "hessian": lambda f, xs: FUNC.hessian(lambda x: f(x).sum())(xs[0]),
+    "vmap_grad": lambda f, xs: FUNC.vmap(FUNC.grad(lambda x: f(x).sum()))(xs),
+}
+
+
+@pytest.mark.parametrize("requires_grad", [False, True], ids=["frozen", "leaf"])
+@pytest.mark.parametrize("batch", [False, True], ids=["one", "batch"])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_functions_that_close_over_a_torch_tensor_transform(name, batch, requires_grad):
+    dense, xs = systems()
+    dense = dense if batch else dense[0]
+    if batch and name != "coo":
+        dense = torch.stack([dense[0], 2 * dense[0], -dense[0]])  # torch wants as many entries in each
+    given = in_layout(name, dense).requires_grad_(requires_grad)
+    of = lambda f, a: lambda x: f(a, x.expand(3, 4)[..., None]).sum((0, 2)) if batch else f(a, x)  # noqa: E731
+    for transform in TRANSFORMS.values():
+        same(transform(of(solved, given), xs), transform(of(twin_solved, dense), xs))
+    if requires_grad:  # the graph around the transform has the tensor's gradient
+        first = lambda a, f: FUNC.grad(lambda x: of(f, a)(x).sum())(xs[0]).pow(2).sum()  # noqa: E731
+        (grad,) = torch.autograd.grad(first(given, solved), given)
+        twin = dense.clone().requires_grad_()
+        (expected,) = torch.autograd.grad(first(twin, twin_solved), twin)
+        stored = in_layout(name, dense).to_dense() != 0 if name in ("coo", "csr", "csc") else 1.0
+        assert grad.layout is given.layout
+        same(grad.to_dense() * stored, expected * stored)
+
+
+def test_gradients_of_coo_tensors_within_transforms():
+    """COO is the layout that transforms can be given."""
+    dense, xs = systems()
+    stored, any_stored = dense[0] != 0, (dense != 0).any(0)
+    loss, other = (lambda f: lambda a: f(a, xs[0]).sum())(solved), (lambda f: lambda a: f(a, xs[0]).sum())(twin_solved)
+    one, batch = dense[0].to_sparse(), dense.to_sparse()
+    grad = FUNC.grad(loss)(one)
+    assert grad.layout is torch.sparse_coo and grad._nnz() == one._nnz()
+    same(grad.to_dense(), FUNC.grad(other)(dense[0]) * stored)
+    twice = FUNC.grad(lambda a: FUNC.grad(loss)(a).to_dense().pow(2).sum())(one)
+    same(twice.to_dense(), FUNC.grad(lambda a: (FUNC.grad(other)(a) * stored).pow(2).sum())(dense[0]) * stored)
+    same(FUNC.vjp(lambda a: solved(a, xs[0]), one)[1](xs[1])[0].to_dense(),
+         FUNC.vjp(lambda a: twin_solved(a, xs[0]), dense[0])[1](xs[1])[0] * stored)  # fmt: skip
+    twice_given = torch.sparse_coo_tensor(one._indices().repeat(1, 2), one._values().repeat(2) / 2, one.shape)
+    same(FUNC.grad(loss)(twice_given).to_dense(), grad.to_dense())
+    for dims in (0, 1, 2):
+        moved = dense.movedim(0, dims).to_sparse()
+        same(FUNC.vmap(solved, (dims, 0))(moved, xs), FUNC.vmap(twin_solved)(dense, xs))
+    same(FUNC.vmap(FUNC.grad(loss))(batch).to_dense(), FUNC.vmap(FUNC.grad(other))(dense) * any_stored)
+    total = FUNC.grad(lambda a: FUNC.vmap(loss)(a).sum())(batch)
+    same(total.to_dense(), FUNC.grad(lambda a: FUNC.vmap(other)(a).sum())(dense) * any_stored)
+    batched = lambda f: lambda a: f(a, xs[..., None]).sum()  # noqa: E731
+    got = FUNC.grad(batched(solved))(batch)  # a batch keeps the places of each matrix
+    assert got._nnz() == batch._nnz()
+    same(got.to_dense(), FUNC.grad(batched(twin_solved))(dense) * (dense != 0))
+
+
+def test_coo_tensors_that_are_made_within_transforms():
+    a, x = GIVEN["square"].tensor(), random(5, like=GIVEN["square"].values)
+    through = lambda v: solved(a.with_values(v).to_sparse_coo(), x)  # noqa: E731
+    straight = lambda v: a.with_values(v).solve(x) ** 3  # noqa: E731
+    values = torch.stack([a.values, 2 * a.values])
+    for name in ("vmap", "grad", "jacrev", "vmap_grad"):
+        same(TRANSFORMS[name](through, values), TRANSFORMS[name](straight, values))
+    same(FUNC.jacrev(FUNC.jacrev(through))(a.values), FUNC.jacrev(FUNC.jacrev(straight))(a.values))
+    dense = FUNC.vmap(lambda v: a.with_values(v).to_sparse_coo())(values)
+    assert dense.layout is torch.sparse_coo
+    same(dense.to_dense(), a.with_values(values).to_dense())
+
+
+def test_what_torch_cannot_express_says_the_way_out():
+    a = GIVEN["square"].tensor()
+    for name in ("csr", "csc", "bsr", "bsc"):
+        whole = a if name in ("csr", "csc") else GIVEN["blocks"].tensor()
+        for transform in (FUNC.grad, FUNC.vmap, FUNC.jacrev):
+            with pytest.raises(lacuna.UnsupportedError, match="stay with the SparseTensor or its values"):
+                make = lambda v: getattr(whole.with_values(v), f"to_sparse_{name}")().sum()  # noqa: E731
+                transform(make)(whole.values[None] if transform is FUNC.vmap else whole.values)
+    with pytest.raises(lacuna.UnsupportedError, match="has no tangent"):
+        FUNC.jvp(lambda v: a.with_values(v).to_sparse_coo(), (a.values,), (a.values,))
+    grad = FUNC.grad(lambda a: a.solve(random(5, like=a.values)).sum())(a)  # the way out
+    assert grad.to_sparse_csr().layout is torch.sparse_csr
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, weight):
+        super().__init__()
+        self.weight = torch.nn.Parameter(weight)
+
+    def forward(self, x):
+        return SparseTensor.of(self.weight).flatten_blocks().solve(x)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_functional_calls_with_sparse_parameters(name):
+    dense, xs = systems()
+    layer, given = Layer(in_layout(name, dense[0])), in_layout(name, dense[1])
+    call = lambda w, x: FUNC.functional_call(layer, {"weight": w}, x)  # noqa: E731
+    same(call(given, xs[0]), torch.linalg.solve(dense[1], xs[0]))
+    same(FUNC.vmap(lambda x: call(given, x))(xs), FUNC.vmap(lambda x: torch.linalg.solve(dense[1], x))(xs))
+    same(FUNC.jacrev(lambda x: call(given, x))(xs[0]), torch.linalg.inv(dense[1]))
+    if name == "coo":
+        grad = FUNC.grad(lambda w: call(w, xs[0]).sum())(given)
+        expected = FUNC.grad(lambda w: torch.linalg.solve(w, xs[0]).sum())(dense[1])
+        same(grad.to_dense(), expected * (dense[1] != 0))
+
+
+@pytest.mark.parametrize("name", ["grad", "vmap", "jvp", "jacrev", "hessian"])
+def test_dense_tensors_within_transforms(name):
+    dense, xs = systems()
+    union = (dense != 0).any(0)
+    got = TRANSFORMS[name](lambda a: solved(SparseTensor.from_dense(a), xs[0]), dense)
+    expected = TRANSFORMS[name](lambda a: twin_solved(a, xs[0]), dense)
+    if name == "jvp":
+        same(got[0], expected[0])
+        at = dense[0] != 0
+        same(got[1], FUNC.jvp(lambda a: twin_solved(a, xs[0]), (dense[0],), (dense[1] * at,))[1])
+    elif name == "hessian":
+        at = (dense[0] != 0).double()
+        same(got, expected * at * at[..., None, None])
+    else:
+        same(got, expected if name == "vmap" else expected * (dense[0] != 0))
+    assert SparseTensor.from_dense(dense).nnz == union.sum()
+
+
 # -- dense, SciPy -----------------------------------------------------------------------------------------------------
 
 

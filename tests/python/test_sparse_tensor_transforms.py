@@ -63,6 +63,19 @@ def test_vmap_over_values_and_right_hand_sides(info):
     same(F.vmap(lambda a, b: a.solve(b, **more))(whole, b), F.vmap(each)(values, b))
 
 
+@pytest.mark.parametrize("more", [{}, {"x0": torch.zeros(5, dtype=torch.float64), "method": "gmres", "rtol": 1e-14}],
+                         ids=["plain", "start"])  # fmt: skip
+def test_products_with_jacobians_outlive_their_transform(more):
+    """torch.func.vjp gives a function that runs when what the transform has wrapped is wrapped no more."""
+    given = GIVEN["square"]
+    b = random(5, like=given.values)
+    solve = lambda v, b: given.tensor(2 * v).T.solve(b, **more) ** 3  # noqa: E731
+    other = lambda v, b: torch.linalg.solve(given.dense(2 * v).T, b) ** 3  # noqa: E731
+    same(*(F.vjp(f, given.values, b)[1](b) for f in (solve, other)))
+    same(*(F.vjp(lambda v: f(v, b), given.values)[1](b) for f in (solve, other)))
+    same(*(F.vjp(lambda b: f(given.values, b), b)[1](b) for f in (solve, other)))
+
+
 def test_second_derivatives_under_func():
     given = GIVEN["square"]
     b = random(5, like=given.values)

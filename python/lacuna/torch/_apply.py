@@ -151,6 +151,11 @@ def record(ctx, spec, like, metas, tensors, outs):
         ctx.save_for_forward(*tensors, *outs)
 
 
+def _saved(ctx):
+    """What backward reads, without the wrapping of levels that are gone: torch.func.vjp's function runs after them."""
+    return [_private.outlived(t) for t in ctx.saved_tensors]
+
+
 class Rules:
     """Backward and forward mode, by program."""
 
@@ -161,7 +166,7 @@ class Rules:
         if not given or not wants:
             return (None,) * (2 + len(metas))
         rule = Derivative(spec, (VJP, wants, given), like, metas)
-        ports, saved = rule.program.inputs, dict(zip(reads, ctx.saved_tensors))
+        ports, saved = rule.program.inputs, dict(zip(reads, _saved(ctx)))
         tensors = [out_bars[p.index] if p.role == OUT_BAR else saved[p.role, p.index] for p in ports]
         in_bars = rule(tensors)
         if not _present(in_bars):  # flat, as sign is: like torch's own, the inputs were used, and have a gradient
@@ -241,7 +246,7 @@ class LoneProgram(SingleLevelFunction):
     @staticmethod
     def backward(ctx, *bars):
         with torch.enable_grad():
-            tensors = [t.view_as(t) for t in ctx.saved_tensors]  # each apart, though one may depend on another
+            tensors = [t.view_as(t) for t in _saved(ctx)]  # each apart, though one may depend on another
             outs = [out for out in ctx.rule.replay(tensors) if out is not None]
         asked = [t for t, needed in zip(tensors, ctx.needs_input_grad[1:]) if needed]
         found = iter(torch.autograd.grad(outs, asked, bars, create_graph=torch.is_grad_enabled(), allow_unused=True))

@@ -3,6 +3,8 @@
 unwrapped here and go straight to C; all else is left to torch's dispatcher, which takes any levels in turn.
 """
 
+import torch
+
 from . import _private
 
 
@@ -33,3 +35,28 @@ def beneath(function, level, *arguments):
     finally:
         _private.push_level(top)
     return [_private.wrapped(t, level) for t in made]
+
+
+def outside(function, *arguments):
+    """What a function makes of tensors that no level has wrapped, where no level is there. A compiler reads the
+    function alone: it has no levels of its own here."""
+    if torch.compiler.is_dynamo_compiling():
+        return function(*arguments)
+    popped = []
+    try:
+        while _private.is_whole and _private.transforms_active():
+            popped.append(_private.pop_level())
+        return function(*arguments)
+    finally:
+        for level in reversed(popped):
+            _private.push_level(level)
+
+
+def innermost(tensor):
+    """(the tensor inside of all that levels have wrapped around it, how many of its first dimensions vmap maps)."""
+    if not _private.is_wrapped(tensor):
+        return tensor, 0
+    inside, mapped = innermost(_private.unwrapped_once(tensor))
+    if not _private.is_batched(tensor):
+        return inside, mapped
+    return inside.movedim(mapped + _private.batch_axis(tensor), 0), mapped + 1

@@ -37,7 +37,7 @@ def _take():
         "pop_level": _functorch.pop_dynamic_layer_stack, "push_level": _functorch.push_dynamic_layer_stack,
         "levels": _functorch.get_interpreter_stack, "is_wrapped": _functorch.is_functorch_wrapped_tensor,
         "is_batched": _functorch.is_batchedtensor, "batch_axis": _functorch.maybe_get_bdim,
-        "unwrapped_once": _functorch.get_unwrapped,
+        "unwrapped_once": _functorch.get_unwrapped, "outlived": _functorch.unwrap_if_dead,
         "unwrap_batched": _functorch._unwrap_batched, "add_batched": _functorch._add_batch_dim,
         # torch.autograd.grad(is_grads_batched=True), whose batched tensors torch.func does not know.
         "is_grads_batched": _functorch.is_legacy_batchedtensor, "enter_vmap": _C._vmapmode_increment_nesting,
@@ -54,7 +54,7 @@ def _watched():
     return {
         "transforms_active": lambda: True, "modes_active": lambda: 1, "is_grads_batched": lambda tensor: False,
         "forward_mode": lambda is_on: contextlib.nullcontext(), "SingleLevelFunction": torch.autograd.Function,
-        "levels": lambda: (), "is_wrapped": lambda tensor: False, "JVP": None,
+        "levels": lambda: (), "is_wrapped": lambda tensor: False, "JVP": None, "outlived": lambda tensor: tensor,
     }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from .._core import context
 from .._words import input_of, place
 from ..errors import ArgumentError, DeviceError, DtypeError
 from ._dtypes import CODES, DTYPES, computed
-from ._private import current_stream, empty_on, empty_on_cpu
+from ._private import current_stream, empty_on, empty_on_cpu, outlived
 
 _DEVICES = {"cpu", "cuda"}
 _STRIDED, _ALIGNED = torch.strided, 16
@@ -126,7 +126,9 @@ def all_dense(who, tensors):
 
 
 def ready(who, tensors):
-    """The tensors as C reads them: on one device, in one piece, aligned, nothing lazy."""
+    """The tensors as C reads them: on one device, in one piece, aligned, nothing lazy, in no wrapping of a level of
+    torch.func that is gone."""
+    tensors = [outlived(t) for t in tensors]
     device, made = one_device(who, tensors), []
     all_dense(who, tensors)
     if device.type not in _DEVICES:
@@ -134,6 +136,8 @@ def ready(who, tensors):
     for t in tensors:
         if t.is_conj() or t.is_neg():
             t = t.resolve_conj().resolve_neg()
+        if not t.data_ptr() and t.numel():  # zeros without memory, which torch's derivatives of flat functions are
+            t = torch.zeros(t.shape, dtype=t.dtype, device=t.device)
         if not t.is_contiguous() or t.data_ptr() % t.element_size():
             t = t.clone(memory_format=torch.contiguous_format)
         made.append(t)
@@ -146,8 +150,11 @@ def addresses_on_cpu(tensors):
     for t in tensors:
         if not t.is_cpu or t.layout is not _STRIDED or t.is_conj() or t.is_neg() or not t.is_contiguous():
             return None
-        address = t.data_ptr()
-        if address % _ALIGNED:
+        try:
+            address = t.data_ptr()
+        except RuntimeError:  # a level of torch.func that is gone has wrapped it
+            return None
+        if address % _ALIGNED or not address and t.numel():
             return None
         found.append(address)
     return found

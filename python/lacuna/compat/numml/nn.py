@@ -5,6 +5,8 @@ GCNConv   Y = S X W + c              S = D^-1/2 (A + I) D^-1/2, D = diag(row sum
 TAGConv   Y = sum_k S^k X W_k + c    k = 1..K
 """
 
+import functools
+
 import torch
 
 
@@ -55,15 +57,11 @@ class TAGConv(_Convolution):
         return made
 
 
-class SeqWrapper(torch.nn.Module):
-    """A layer of X alone, between those of A and X."""
-
-    def __init__(self, module):
-        super().__init__()
-        self.module = module
+class SeqWrapper(torch.nn.Sequential):
+    """Modules of X alone, as one layer between those of A and X."""
 
     def forward(self, A, X):
-        return self.module(X)
+        return super().forward(X)
 
 
 class Sequential(torch.nn.ModuleList):
@@ -73,9 +71,7 @@ class Sequential(torch.nn.ModuleList):
         super().__init__(layers)
 
     def forward(self, A, X):
-        for layer in self:
-            X = layer(A, X)
-        return X.squeeze()
+        return functools.reduce(lambda made, layer: layer(A, made), self, X).squeeze()
 
 
 def model_to_vector(model):

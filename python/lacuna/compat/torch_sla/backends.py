@@ -3,7 +3,7 @@
 
 import torch
 
-import lacuna
+from lacuna import show_backends  # noqa: F401
 
 from .._words import word
 
@@ -55,13 +55,6 @@ def select_method(backend, is_symmetric=False, is_spd=False, prefer_direct=True)
     iterative = ["cg"] * is_spd + ["minres"] * is_symmetric + ["bicgstab", "amg"]
     wanted = direct + iterative if prefer_direct else iterative + direct
     return next(method for method in wanted if method in methods)
-
-
-def show_backends():
-    """Print which words are served here, and by what."""
-    print(f"lacuna {lacuna.__version__}: every backend is a word for Lacuna's solvers; tensors stay on their device")
-    for name, methods in BACKEND_METHODS.items():
-        print(f"  {name:10} {'here' if _is_here(name) else 'no CUDA device':15} {', '.join(methods)}")
 
 
 def _available(name):

@@ -3,6 +3,8 @@
 
 import dataclasses
 
+from lacuna.torch import SparseTensor
+
 from .._scoped import Scoped
 from .._words import word
 
@@ -28,6 +30,6 @@ def logdet(A, **explicit):
     said = DetConfig.merged(explicit)
     options = word("logdet: method", said.get("method", "auto"), _METHODS)
     if options is not None:
-        return A._logdet(**options)
+        return SparseTensor.logdet(A, **options)
     word("logdet: distribution", said.get("distribution", "rademacher"), {"rademacher": None})
     return A.logdet_estimate(said.get("num_probes", 20), said.get("lanczos_iter", 30))[0]

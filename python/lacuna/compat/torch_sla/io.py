@@ -5,7 +5,6 @@ import numpy as np
 import torch
 
 import lacuna
-from lacuna._io import matrix_market_info
 
 from .._later import later
 from .._words import word
@@ -28,11 +27,11 @@ def load_sparse(path, device="cpu"):
 def save_mtx(tensor, path, comment="", field="real", symmetry="general"):
     """Write a Matrix Market file. A symmetry other than "general" is checked, and one triangle is written."""
     dtype = word("save_mtx: field", field, _FIELDS)
-    pattern, slots = tensor._single()
-    values = slots.detach().cpu().resolve_conj().numpy()
+    single = tensor.flatten_blocks()
+    values = single.slots().detach().cpu().resolve_conj().numpy()
     if dtype is not None and (field == "complex" or not np.iscomplexobj(values)):
         values = values.astype(dtype)
-    lacuna.write_matrix_market(path, pattern, None if dtype is None else values, symmetry, comment)
+    lacuna.write_matrix_market(path, single.pattern, None if dtype is None else values, symmetry, comment)
 
 
 def load_mtx(path, dtype=None, device="cpu"):
@@ -43,7 +42,7 @@ def load_mtx(path, dtype=None, device="cpu"):
 
 def load_mtx_info(path):
     """{"shape", "nnz", "field", "symmetry", "format"} of a Matrix Market file; nnz counts stored entries."""
-    info = matrix_market_info(path)
+    info = lacuna.matrix_market_info(path)
     return {"shape": info.pop("shape"), "nnz": info.pop("entries"), **info}
 
 

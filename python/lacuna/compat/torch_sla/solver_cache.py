@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_sla.solver_cache: the structures that Lacuna keeps for indices which come back."""
 
-from lacuna.torch.sparse import interned
+import lacuna
 
 
 class SolverCache:
@@ -9,15 +9,16 @@ class SolverCache:
 
     def clear(self):
         """Let go of them all; those in use live on."""
-        interned.forget()
+        lacuna.forget_patterns()
 
     def stats(self):
         """How many are kept, and how many may be."""
-        return {"size": len(interned._kept), "max_size": interned._MAX_KEPT}
+        told = lacuna.pattern_stats()
+        return {"size": told["kept"], "max_size": told["limit"]}
 
     def set_max_size(self, max_size):
         """Keep at most so many from now on."""
-        interned._MAX_KEPT = int(max_size)
+        lacuna.keep_patterns(int(max_size))
 
 
 SOLVER_CACHE = SolverCache()

@@ -6,7 +6,6 @@ import torch
 import lacuna.torch as lt
 from lacuna.errors import ArgumentError
 from lacuna.torch import Factorization as LUFactorization  # noqa: F401
-from lacuna.torch.sparse.stored import register
 
 from .._later import later
 from .det import logdet
@@ -15,19 +14,12 @@ from .solve import SolverConfig, solved
 _SPECTRA, _NONLINEAR, _DISTRIBUTED = "eigenvalues and singular values", "nonlinear solves", "distributed matrices"
 
 
-class SparseTensor(lt.SparseTensor):
+class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseTensor"):
     """lacuna.torch.SparseTensor, whose docstring says what it is, with torch_sla's options and words. T and H are both
     properties and, as there, methods."""
 
     def __call__(self):
         return self  # A.T() is A.T
-
-    @classmethod
-    def of(cls, given, who="SparseTensor.of"):
-        """Of anything that holds a matrix, as lacuna.torch.SparseTensor.of."""
-        if isinstance(given, lt.SparseTensor) and not isinstance(given, cls):
-            return cls._on(given.structure, given.values, given.trailing)
-        return super().of(given, who)
 
     @classmethod
     def diag(cls, values, device=None, offset=0):
@@ -51,9 +43,6 @@ class SparseTensor(lt.SparseTensor):
     def det(self):
         """det A of each matrix."""
         return super().det()
-
-    def _logdet(self, **options):
-        return super().logdet(**options)
 
     def logdet(self, **options):
         """log|det A| of each matrix, exact unless method="hutchinson"; options are those of DetConfig."""
@@ -119,7 +108,7 @@ class SparseTensor(lt.SparseTensor):
     # -- conversions ----------------------------------------------------------------------------------------------
 
     def _item(self, batch_idx):
-        return self if batch_idx is None else self._with(self.values[batch_idx])
+        return self if batch_idx is None else self.with_values(self.values[batch_idx])
 
     def to_dense(self, batch_idx=None):
         """The dense tensor, of one matrix or of the batch."""
@@ -152,7 +141,7 @@ class SparseTensor(lt.SparseTensor):
     save_distributed = later("SparseTensor.save_distributed", _DISTRIBUTED)
 
 
-class SparseTensorList(lt.SparseTensorList):
+class SparseTensorList(lt.SparseTensorList, public_name="lacuna.compat.torch_sla.SparseTensorList"):
     """lacuna.torch.SparseTensorList, whose parts have torch_sla's signatures."""
 
     def __init__(self, tensors):
@@ -202,6 +191,3 @@ def estimate_direct_solver_memory(nnz, n, dtype):
 def get_available_gpu_memory():
     """Bytes that are free on the CUDA device, 0 where there is none."""
     return torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else 0
-
-
-register(SparseTensor, "lacuna.compat.torch_sla.SparseTensor")

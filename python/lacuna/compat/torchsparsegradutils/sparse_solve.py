@@ -13,7 +13,7 @@ import inspect
 import torch
 
 from lacuna.errors import ArgumentError, ShapeError
-from lacuna.torch import SparseTensor
+from lacuna.torch import SparseTensor, sddmm
 
 
 def sparse_triangular_solve(A, B, upper=True, unitriangular=False, transpose=False):
@@ -32,14 +32,14 @@ def _turned(A):
 
 
 class _By:
-    """A user's pair of solvers. `solve` takes A; where `transpose_solve` is given, it takes A too and solves with A^H,
-    as there; where it is not, `solve` gets A^H."""
+    """A user's pair of solvers for matrices on a pattern. `solve` takes A; where `transpose_solve` is given, it takes A
+    too and solves with A^H, as there; where it is not, `solve` gets A^H."""
 
-    def __init__(self, tensor, solve, transpose_solve, options):
-        self.tensor, self.solve, self.transpose_solve, self.options = tensor, solve, transpose_solve, options
+    def __init__(self, pattern, solve, transpose_solve, options):
+        self.pattern, self.solve, self.transpose_solve, self.options = pattern, solve, transpose_solve, options
 
     def run(self, is_adjoint, values, b):
-        A = self.tensor.detach().with_values(values.detach()).to_sparse_csr()
+        A = SparseTensor.from_pattern(self.pattern, values.detach()).to_sparse_csr()
         with torch.no_grad():
             if not is_adjoint:
                 return self._told(self.solve(A, b.detach(), **self.options))
@@ -70,7 +70,7 @@ class SparseGenericSolve(torch.autograd.Function):
         values_bar = None
         if ctx.needs_input_grad[2]:
             left, right = (x, adjoint) if ctx.is_adjoint else (adjoint, x)
-            values_bar = -ctx.by.tensor.sddmm(*[t if t.ndim > 1 else t[:, None] for t in (left, right)]).values
+            values_bar = -sddmm(ctx.by.pattern, *[t if t.ndim > 1 else t[:, None] for t in (left, right)])
         return None, None, values_bar, adjoint
 
     @staticmethod
@@ -78,7 +78,7 @@ class SparseGenericSolve(torch.autograd.Function):
         values, x = ctx.saved_tensors
         right = torch.zeros_like(x) if b_dot is None else b_dot
         if values_dot is not None:
-            moved = ctx.by.tensor.with_values(values_dot)
+            moved = SparseTensor.from_pattern(ctx.by.pattern, values_dot)
             right = right - moved.matmul(x, "H" if ctx.is_adjoint else "N")
         return SparseGenericSolve.apply(ctx.by, ctx.is_adjoint, values, right)
 
@@ -109,7 +109,7 @@ def sparse_generic_solve(A, B, solve=None, transpose_solve=None, **kwargs):
     tensor = SparseTensor.of(A, "sparse_generic_solve").coalesce()
     if solve is None:
         return tensor.solve(B, **_own(kwargs))
-    by = _By(tensor, solve, transpose_solve, _renamed(solve, kwargs))
+    by = _By(tensor.pattern, solve, transpose_solve, _renamed(solve, kwargs))
     return SparseGenericSolve.apply(by, False, tensor.values, B)
 
 

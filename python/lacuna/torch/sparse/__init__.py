@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sparse matrices as tensors: lacuna.torch.SparseTensor, one file for each of the things that it does."""
+"""Sparse matrices as tensors: lacuna.torch.SparseTensor, one file for each of the things that it does.
+
+A subclass of SparseTensor is one in every respect: what its methods make is of its class, `of` takes any other
+SparseTensor, and `public_name=...` in its class statement is the name by which trees and torch.load know it.
+`Places`, `assembled` and `values_of` are torch's own sparse tensors in parts, differentiable to every order.
+"""
 
 from .factors import Factorization
-from .interned import forget
 from .iterated import SolveInfo
 from .lists import SparseTensorList
+from .places import Places, assembled, values_of
 from .shapes import stack
-from .stored import register as _register
-from .stored import register_list as _register_list
 from .tensor import SparseTensor
 
-_register(SparseTensor, "lacuna.torch.SparseTensor")
-_register_list(SparseTensorList)
-__all__ = ["Factorization", "SolveInfo", "SparseTensor", "SparseTensorList", "forget", "stack"]
+__all__ = [
+    "Factorization", "Places", "SolveInfo", "SparseTensor", "SparseTensorList", "assembled", "stack", "values_of",
+]  # fmt: skip

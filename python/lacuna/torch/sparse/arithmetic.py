@@ -136,9 +136,11 @@ class Arithmetic:
         if any([size not in (1, own) for size, own in zip(given.shape[at:], core)]):
             raise ShapeError(f"SparseTensor: a dense tensor of shape {tuple(dense.shape)} does not broadcast to "
                              f"{tuple(self.shape)}")  # fmt: skip
-        sides = self.structure.by_slots().rows_and_columns(given.device)
-        sides = [torch.zeros_like(side) if size == 1 else side for side, size in zip(sides, given.shape[at:])]
-        return given[(slice(None),) * at + tuple(sides)]
+        numbers, whole = given.flatten(at, at + 1), [size == own for size, own in zip(given.shape[at:], core)]
+        if not any(whole[:2]):
+            return numbers  # one for all entries
+        places = "dense" if all(whole[:2]) else "row_map" if whole[0] else "col_map"
+        return moved(made_of(places, self.structure.pattern)[0], numbers, self.trailing, "T")
 
     def __truediv__(self, other):
         if is_number(other):

@@ -5,6 +5,7 @@ import torch
 
 from ...errors import ArgumentError, ShapeError
 from ...pattern import Pattern
+from .._levels import innermost, outside
 from .structure import Structure, made_of, moved
 
 
@@ -28,14 +29,8 @@ class Conversions:
         from .tensor import _first_sparse
 
         at = _first_sparse(dense.shape, sparse_dim)
-        sizes = dense.detach().abs()
-        if dense.ndim > at + 2:
-            sizes = sizes.flatten(at + 2).amax(-1)
-        kept = sizes > threshold if top_k is None else _largest(sizes, top_k)
-        kept = kept.flatten(0, at - 1).any(0) if at else kept
-        rows, columns = kept.nonzero(as_tuple=True)
+        rows, columns, pattern = outside(_chosen, dense, at, threshold, top_k)
         values = dense[(slice(None),) * at + (rows, columns)]
-        pattern = Pattern.from_coo(rows.cpu().numpy(), columns.cpu().numpy(), dense.shape[at : at + 2])
         return cls._on(Structure(pattern), values, dense.ndim - at - 2)
 
     @classmethod
@@ -76,6 +71,19 @@ class Conversions:
         if save_path is not None:
             ax.figure.savefig(save_path, dpi=dpi)
         return ax
+
+
+def _chosen(dense, at, threshold, top_k):
+    """(rows, columns, pattern) of what is stored of a dense tensor, which transforms of torch.func may have wrapped."""
+    inside, mapped = innermost(dense)
+    sizes, at = inside.detach().abs(), at + mapped
+    shape = sizes.shape[at : at + 2]
+    if sizes.ndim > at + 2:
+        sizes = sizes.flatten(at + 2).amax(-1)
+    kept = sizes > threshold if top_k is None else _largest(sizes, top_k)
+    kept = kept.flatten(0, at - 1).any(0) if at else kept
+    rows, columns = kept.nonzero(as_tuple=True)
+    return rows, columns, Pattern.from_coo(rows.cpu().numpy(), columns.cpu().numpy(), shape)
 
 
 def _dot(pattern):

@@ -75,6 +75,8 @@ def _listed(index, size):
         return None
     if isinstance(index, slice):
         return list(range(*index.indices(size)))
+    if isinstance(index, (list, tuple)) and all([type(one) is int for one in index]):
+        return list(index)
     index = index.cpu() if isinstance(index, torch.Tensor) else torch.as_tensor(index)
     return (index.nonzero()[:, 0] if index.dtype == torch.bool else index).tolist()
 
@@ -96,6 +98,13 @@ def _part(tensor, pattern, rows, columns, spans):
     if None not in spans:
         return tensor._part(made_of("submatrix", pattern, arguments=(*spans[0], *spans[1])))
     spans = [index if span is None else slice(*span) for index, span in zip((rows, columns), spans)]
-    chosen, back = pattern.select(*[_listed(index, size) for index, size in zip(spans, pattern.shape)])
+    chosen, back = _selected(pattern, [_listed(index, size) for index, size in zip(spans, pattern.shape)])
     values = moved(back, tensor.slots(), tensor.trailing, "T")
     return tensor._on(Structure(chosen), values, tensor.trailing)
+
+
+def _selected(pattern, lists):
+    """pattern.select; of a compiler's, which knows the lists, the one that its graph names."""
+    if not torch.compiler.is_dynamo_compiling():
+        return pattern.select(*lists)
+    return made_of("select", pattern, arguments=tuple([None if one is None else tuple(one) for one in lists]))

@@ -9,6 +9,7 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 from ...errors import ShapeError
 from ...pattern import Pattern
 from .shapes import stack
+from .stored import StoredList
 from .tensor import SparseTensor
 
 _EACH = (  # methods that are called of each
@@ -19,7 +20,7 @@ _EACH = (  # methods that are called of each
 ).split()
 
 
-class SparseTensorList:
+class SparseTensorList(StoredList, public_name="lacuna.torch.SparseTensorList"):
     """Sparse matrices of any structures. What a SparseTensor does, a list does with each: operators and methods give
     a SparseTensorList where the parts are sparse, else a list; another list is taken part by part.
 

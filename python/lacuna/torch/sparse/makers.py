@@ -5,8 +5,8 @@ import torch
 
 from ..._handle import word
 from ...errors import ArgumentError, ShapeError
-from ...pattern import Pattern
-from .structure import Structure, require_entries
+from .structure import Structure, made_of, require_entries
+from .traced import eye_pattern, structured
 
 _ORDERS = dict.fromkeys(("slots", "entries"))
 
@@ -21,30 +21,46 @@ class Makers:
         order: "slots", or "entries" for values in the order of what the pattern was made of (`pattern.entries`).
         """
         word("order", order, _ORDERS)
-        entries = pattern.entries if order == "entries" and not pattern.entries.is_identity else None
+        entries = pattern.entries if order == "entries" else None
+        entries = None if entries is None or entries.is_identity else entries
         blocks = pattern.blocks
         trailing = 0 if blocks == (1, 1) else 2
         if trailing:
             if entries is not None:
                 raise ArgumentError("from_pattern: values of blocks go by slots; remap(pattern.entries, ...) helps")
-            offsets, columns, _ = pattern.structure()
-            shape = [size // block for size, block in zip(pattern.shape, blocks)]
-            pattern = Pattern.from_csr(offsets, columns, shape)
+            (pattern,) = made_of("block_places", pattern)
         structure = Structure(pattern, entries)
         require_entries("from_pattern", values, structure.count, blocks if trailing else ())
         return cls._on(structure, values, trailing)
 
     @classmethod
+    def from_csr(cls, values, crow_indices, col_indices, shape):
+        """Of compressed rows: row i has the entries crow_indices[i] to crow_indices[i + 1] of values [*batch, entries],
+        in any order; shape is (M, N)."""
+        return cls._from_lines("csr", values, crow_indices, col_indices, shape)
+
+    @classmethod
+    def from_csc(cls, values, ccol_indices, row_indices, shape):
+        """Of compressed columns, as from_csr has rows."""
+        return cls._from_lines("csc", values, ccol_indices, row_indices, shape)
+
+    @classmethod
+    def _from_lines(cls, layout, values, offsets, inner, shape):
+        structure, values = structured(layout, offsets, inner, shape, values)
+        require_entries(f"from_{layout}", values, structure.count, ())
+        return cls._on(structure, values)
+
+    @classmethod
     def eye(cls, n, m=None, dtype=torch.float64, device=None):
         """The identity, n x n or n x m."""
-        pattern = Pattern.eye(n, m)
+        pattern = eye_pattern(n, m)
         return cls._by_slots(pattern, torch.ones(pattern.nnz, dtype=dtype, device=device))
 
     @classmethod
     def diag(cls, values, offset=0):
         """The square matrix with these values on the diagonal `offset` above the main one, each of a batch."""
         n = values.shape[-1] + abs(offset)
-        return cls._by_slots(Pattern.eye(n, k=offset), values)
+        return cls._by_slots(eye_pattern(n, k=offset), values)
 
     @classmethod
     def tridiagonal(cls, n, diag=2.0, off_diag=-1.0, dtype=torch.float64, device=None):
@@ -61,10 +77,10 @@ class Makers:
 
     @classmethod
     def of(cls, given, who="SparseTensor.of"):
-        """Of anything that holds a matrix: a SparseTensor (itself), a torch tensor of any layout, a SciPy matrix, or
-        (values, row_indices, col_indices, shape)."""
-        if isinstance(given, cls):
-            return given
+        """Of anything that holds a matrix: a SparseTensor (itself, or as one of this class), a torch tensor of any
+        layout, a SciPy matrix, or (values, row_indices, col_indices, shape)."""
+        if isinstance(given, Makers):
+            return given if isinstance(given, cls) else cls._on(given.structure, given.values, given.trailing)
         if isinstance(given, torch.Tensor):
             return cls.from_dense(given) if given.layout is torch.strided else cls.from_torch(given)
         if isinstance(given, (tuple, list)) and len(given) == 4:

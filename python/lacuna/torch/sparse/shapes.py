@@ -11,11 +11,16 @@ from .structure import Structure, made_of, moved
 class Shapes:
     """What has the entries of a SparseTensor, or some of them, in other places."""
 
-    @property
-    def T(self):
-        """The transpose of each matrix; the values are the same tensor where there are no blocks."""
+    def transposed(self):
+        """The transpose of each matrix, entries in their order; the values are the same tensor where there are no
+        blocks."""
         values = self.values.mT if self.trailing == 2 else self.values
         return self._on(self.structure.transposed(), values, self.trailing)
+
+    @property
+    def T(self):
+        """transposed()."""
+        return self.transposed()
 
     mT = T
 

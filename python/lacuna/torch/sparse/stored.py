@@ -18,7 +18,11 @@ def _is_matrix_market(path):
 
 
 class Stored:
-    """Files and copies of SparseTensor."""
+    """Files and copies of SparseTensor. A subclass is known to trees of tensors, and to torch.load, by its name."""
+
+    def __init_subclass__(cls, public_name=None, **options):
+        super().__init_subclass__(**options)
+        _register(cls, public_name or f"{cls.__module__}.{cls.__qualname__}")
 
     def save(self, path, metadata=None):
         """Write a safetensors file with values, row_indices, col_indices, shape and sparse_dim, in the caller's order;
@@ -70,7 +74,7 @@ def _placed(values, device, dtype):
     return torch.from_numpy(values).to(device=device, dtype=dtype)
 
 
-def register(kind, name):
+def _register(kind, name):
     """Let trees of tensors, and torch.load, know the class by its public name: its child is the tensor of values."""
 
     def rebuilt(children, context):
@@ -84,10 +88,13 @@ def register(kind, name):
     torch.serialization.add_safe_globals([kind])
 
 
-def register_list(kind):
+class StoredList:
     """The same for lists: their children are the sparse tensors."""
-    pytree.register_pytree_node(
-        kind, lambda listed: (listed.tensors, None), lambda children, _: kind._of_parts(list(children)),
-        serialized_type_name="lacuna.torch.SparseTensorList",
-    )  # fmt: skip
-    torch.serialization.add_safe_globals([kind])
+
+    def __init_subclass__(cls, public_name=None, **options):
+        super().__init_subclass__(**options)
+        pytree.register_pytree_node(
+            cls, lambda listed: (listed.tensors, None), lambda children, _: cls._of_parts(list(children)),
+            serialized_type_name=public_name or f"{cls.__module__}.{cls.__qualname__}",
+        )  # fmt: skip
+        torch.serialization.add_safe_globals([cls])

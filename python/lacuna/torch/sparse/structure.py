@@ -14,6 +14,7 @@ from ..._derived import derived
 from ...errors import ArgumentError, ShapeError
 from ...pattern import Pattern
 from .. import remap
+from .._levels import outside
 from .._tensors import CODES
 
 _MAKERS = {"coo": Pattern.from_coo, "csr": Pattern.from_csr, "csc": Pattern.from_csc}
@@ -32,6 +33,7 @@ class Structure:
         self.count = pattern.nnz if entries is None else entries.inputs
         self.is_merged = self.count == pattern.nnz
         self.coordinates = {}
+        self.bytes = 0 if given is None else sum([side.numel() * side.element_size() for side in given[1:]])
 
     @classmethod
     def made(cls, layout, first, second, shape):
@@ -39,7 +41,9 @@ class Structure:
         own = first.clone(), second.clone()
         on_host = own if own[0].is_cuda and layout != "csc" else [t.cpu().numpy() for t in own]
         pattern = _MAKERS[layout](*on_host, shape)
-        return cls(pattern, None if pattern.entries.is_identity else pattern.entries, (layout, *own))
+        if pattern.entries.is_identity:
+            pattern._set(entries=None)  # a number for each entry
+        return cls(pattern, pattern.entries, (layout, *own))
 
     def is_same(self, other):
         """Whether values of both are in the same order on one pattern."""
@@ -62,21 +66,24 @@ class Structure:
             (turn,) = made_of("followed", self.entries, turn)
         return Structure(pattern, turn, origin=self)
 
-    def has(self, layout, first, second, shape):
+    @staticmethod
+    def described(layout, first, second, shape):
+        """(what is frozen of a structure, its indices), as is_of takes them."""
+        return (layout, shape, first.dtype, first.device), (first, second)
+
+    def is_of(self, frozen, indices):
         """Whether it was made of just these indices."""
-        if self.given is None or self.given[0] != layout or self.pattern.shape != shape:
+        if self.given is None:
             return False
-        own = self.given[1:]
-        if any(a.dtype != b.dtype or a.device != b.device for a, b in zip(own, (first, second))):
-            return False
-        return torch.equal(own[0], first) and torch.equal(own[1], second)
+        own, sides = self.described(*self.given, self.pattern.shape)
+        return own == frozen and all([torch.equal(a, b) for a, b in zip(sides, indices)])
 
     def rows_and_columns(self, device):
         """The row and the column of each entry as tensors on a device, -1 where an entry is dropped."""
         device = torch.device(device)
         found = self.coordinates.get(device)
         if found is None:
-            found = self.coordinates[device] = tuple([t.to(device) for t in self._coordinates()])
+            found = self.coordinates[device] = outside(lambda: tuple([t.to(device) for t in self._coordinates()]))
         return found
 
     def _coordinates(self):

@@ -8,7 +8,6 @@ from .arithmetic import Arithmetic
 from .conversions import Conversions
 from .dispatched import Dispatched
 from .indexing import Indexing
-from .interned import interned
 from .layouts import Layouts
 from .makers import Makers
 from .moves import Moves
@@ -19,14 +18,14 @@ from .shapes import Shapes
 from .solves import Solves
 from .stored import Stored
 from .structure import Structure, made_of, moved, require_entries
-from .traced import traced
+from .traced import structured
 
 _SHOWN = 6  # entries in a repr
 
 
 class SparseTensor(
     Makers, Moves, Arithmetic, Products, Shapes, Indexing, Reductions, Solves, Predicates, Layouts, Conversions, Stored,
-    Dispatched,
+    Dispatched, public_name="lacuna.torch.SparseTensor",
 ):  # fmt: skip
     """A sparse matrix, or a batch of them on one pattern, whose values are a tensor of the caller's.
 
@@ -57,10 +56,7 @@ class SparseTensor(
     def __init__(self, values, row_indices, col_indices, shape, sparse_dim=(-2, -1)):
         shape = tuple(shape)
         at = _first_sparse(shape, sparse_dim)
-        if torch.compiler.is_dynamo_compiling():
-            self.structure, values = traced("coo", row_indices, col_indices, shape[at : at + 2], values)
-        else:
-            self.structure = interned("coo", row_indices, col_indices, shape[at : at + 2])
+        self.structure, values = structured("coo", row_indices, col_indices, shape[at : at + 2], values)
         self.values, self.trailing = _tensor(values), len(shape) - at - 2
         self._check(shape)
 

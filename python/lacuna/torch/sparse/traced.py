@@ -8,15 +8,17 @@ import itertools
 import torch
 
 from ...errors import StaleError
-from . import interned as found
+from ...pattern import Pattern
+from .interned import interned
 from .structure import Structure
 
 _named, _numbers = {}, itertools.count(1)  # structures that stand in graphs, for as long as the process
+_eyes = {}  # and patterns of diagonals
 
 
 def _named_structure(layout, first, second, *shape):
     """(pattern, entries, number) of the structure of indices as they are while a compiler reads."""
-    structure = found.interned(layout, first, second, shape)
+    structure = interned(layout, first, second, shape)
     number = next((number for number, other in _named.items() if other is structure), None) or next(_numbers)
     _named[number] = structure
     return structure.pattern, structure.entries, number
@@ -25,11 +27,27 @@ def _named_structure(layout, first, second, *shape):
 torch.compiler.assume_constant_result(_named_structure)
 
 
+def _named_eye(*sizes):
+    return _eyes.setdefault(sizes, Pattern.eye(*sizes))
+
+
+torch.compiler.assume_constant_result(_named_eye)
+
+
+def eye_pattern(rows, columns=None, k=0):
+    """Pattern.eye, one and the same in all graphs."""
+    return (_named_eye if torch.compiler.is_dynamo_compiling() else Pattern.eye)(rows, columns, k)
+
+
+def _described(structure, first, second):
+    return Structure.described(structure.given[0], first, second, structure.pattern.shape)
+
+
 @torch.library.custom_op("lacuna::same_indices", mutates_args=())
 def _same_indices(first: torch.Tensor, second: torch.Tensor, number: int) -> torch.Tensor:
     """False, or an error where the indices are not those of a structure."""
     structure = _named.get(number)
-    if structure is None or not structure.has(structure.given[0], first, second, structure.pattern.shape):
+    if structure is None or not structure.is_of(*_described(structure, first, second)):
         raise StaleError(
             "SparseTensor: it is made within a compiled function, which was compiled for other indices; make it "
             "outside and pass it in, or pass values and use A.with_values(values)"
@@ -42,7 +60,9 @@ def _(first, second, number):
     return torch.zeros((), dtype=torch.bool, device=first.device)
 
 
-def traced(layout, first, second, shape, values):
-    """(structure, values that depend on the check) while a compiler reads."""
+def structured(layout, first, second, shape, values):
+    """(the structure of indices, values): while a compiler reads, values that depend on the check."""
+    if not torch.compiler.is_dynamo_compiling():
+        return interned(layout, first, second, shape), values
     pattern, entries, number = _named_structure(layout, first, second, *shape)
     return Structure(pattern, entries), values + _same_indices(first, second, number)

@@ -7,9 +7,6 @@ import torch
 from lacuna.errors import ArgumentError
 from lacuna.pattern import Pattern
 from lacuna.torch import SparseTensor
-from lacuna.torch.sparse.interned import interned
-from lacuna.torch.sparse.stored import register
-from lacuna.torch.sparse.structure import Structure
 
 
 def _tensor(given, dtype, device):
@@ -17,7 +14,7 @@ def _tensor(given, dtype, device):
     return tensor.to(device=device, dtype=dtype)
 
 
-class SparseCSRTensor(SparseTensor):
+class SparseCSRTensor(SparseTensor, public_name="lacuna.compat.numml.SparseCSRTensor"):
     """A sparse matrix of a dense tensor, a torch sparse tensor, a SciPy matrix, (data, (row, col)) or
     (data, indices, indptr). data is the caller's own tensor where rows are in order and each place comes once."""
 
@@ -44,10 +41,7 @@ class SparseCSRTensor(SparseTensor):
     @classmethod
     def _compressed(cls, given, shape, dtype, device):
         data, indices, indptr = given
-        structure = interned("csr", indptr, indices, cls._required(shape))
-        made = SparseTensor._on(structure, _tensor(data, dtype, device))
-        made._check(made.shape)
-        return made.coalesce()
+        return SparseTensor.from_csr(_tensor(data, dtype, device), indptr, indices, cls._required(shape)).coalesce()
 
     @staticmethod
     def _other(given, dtype, device):
@@ -106,7 +100,7 @@ class SparseCSRTensor(SparseTensor):
 
     @property
     def T(self):
-        return super().T.coalesce()
+        return self.transposed().coalesce()
 
     def hermitian(self):
         return self.H
@@ -154,12 +148,12 @@ class SparseCSRTensor(SparseTensor):
 def eye(N, k=0, dtype=torch.float32, device=None):
     """Ones on the k-th diagonal, N x N."""
     pattern = Pattern.eye(N, k=k)
-    return SparseCSRTensor._by_slots(pattern, torch.ones(pattern.nnz, dtype=dtype, device=device))
+    return SparseCSRTensor.from_pattern(pattern, torch.ones(pattern.nnz, dtype=dtype, device=device))
 
 
 def diag(x, k=0):
     """The square matrix with x on its k-th diagonal."""
-    return SparseCSRTensor._by_slots(Pattern.eye(x.shape[-1] + abs(k), k=k), x)
+    return SparseCSRTensor.from_pattern(Pattern.eye(x.shape[-1] + abs(k), k=k), x)
 
 
 def spouter(x, y):
@@ -167,7 +161,7 @@ def spouter(x, y):
     rows, columns = (t.detach().nonzero()[:, 0] for t in (x, y))
     row, col = rows.repeat_interleave(len(columns)), columns.repeat(len(rows))
     pattern = Pattern.from_coo(row.cpu().numpy(), col.cpu().numpy(), (len(x), len(y)))
-    made = SparseCSRTensor._on(Structure(pattern), x.new_zeros(pattern.nnz))
+    made = SparseCSRTensor.from_pattern(pattern, x.new_zeros(pattern.nnz))
     return made.sddmm(x, y.conj())
 
 
@@ -192,6 +186,3 @@ def diagonal_idx(A):
     found = torch.full((min(A.shape),), -1, dtype=torch.int64, device=A.device)
     found[A.row_indices[on]] = on.nonzero()[:, 0]
     return found
-
-
-register(SparseCSRTensor, "lacuna.compat.numml.SparseCSRTensor")

@@ -5,7 +5,7 @@ import torch
 
 from lacuna.errors import ArgumentError, ShapeError
 from lacuna.torch import SparseTensor, SparseTensorList
-from lacuna.torch.sparse.places import Assembled, Places, ValuesOf
+from lacuna.torch.sparse import Places, assembled, values_of
 
 _LAYOUTS = {torch.sparse_coo: SparseTensor.to_sparse_coo, torch.sparse_csr: SparseTensor.to_sparse_csr}
 
@@ -72,4 +72,4 @@ def stack_csr(tensors, dim=0):
         raise ShapeError("stack_csr: the matrices have different shapes or numbers of entries")
     sides = [torch.stack([getattr(t, name)() for t in tensors]) for name in ("crow_indices", "col_indices")]
     places = Places(torch.sparse_csr, sides, (len(tensors), *tensors[0].shape))
-    return Assembled.apply(places, torch.stack([ValuesOf.apply(t) for t in tensors]))
+    return assembled(places, torch.stack([values_of(t) for t in tensors]))
