@@ -115,8 +115,20 @@ def test_indices_are_integers_in_one_dimension():
     refuses(lacuna.IndexOverflowError, r"row\[1\] = 922337203", lacuna.Pattern.from_coo, large, [0, 0], (3, 3))
     for shape in ((3,), (3, 3, 3), (1.0, 2), "ab", 4):
         refuses(lacuna.ArgumentError, "two integers", lacuna.Pattern.from_csr, [0, 1], [0], shape)
-    for shape in ((-1, 2), (1, 2**64)):
-        refuses(lacuna.IndexOverflowError, "not within", lacuna.Pattern.from_coo, [], [], shape)
+    refuses(lacuna.ArgumentError, r"0 or more; got \(-1, 2\)", lacuna.Pattern.from_coo, [], [], (-1, 2))
+    refuses(lacuna.IndexOverflowError, "not within", lacuna.Pattern.from_coo, [], [], (1, 2**64))
+
+
+def test_tensors_without_numbers_are_refused():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    ones = torch.ones(6, dtype=torch.float64, requires_grad=True)
+    refuses(lacuna.ArgumentError, r"spmm: a is a Tensor that requires grad.*detach", lacuna.spmm, pattern, ones, x)
+    made = torch.func.vmap(lambda rows: lacuna.Pattern.from_coo(rows, torch.tensor([0]), (3, 3)).nnz)
+    refuses(lacuna.ArgumentError, "row is a Tensor whose numbers cannot be read", made, torch.tensor([[0], [1]]))
+    with FakeTensorMode():
+        zero = torch.tensor([0])
+        refuses(lacuna.ArgumentError, "row is a FakeTensor", lacuna.Pattern.from_coo, zero, zero, (3, 3))
 
 
 def test_masked_arrays_are_refused():
