@@ -2,6 +2,7 @@
 """What users hand over by mistake: refused with a sentence, never rounded, flattened, dropped or guessed."""
 
 import gc
+import io
 import pickle
 import threading
 import weakref
@@ -36,6 +37,19 @@ def test_a_pickle_keeps_the_map_of_entries():
     np.testing.assert_array_equal(lacuna.remap(again.entries, given), lacuna.remap(pattern.entries, given))
     derived = pattern.transpose()[0]
     assert derived.entries is None and pickle.loads(pickle.dumps(derived)).entries is None
+
+
+def test_torch_loads_patterns_and_maps_as_weights():
+    blocks = lacuna.Pattern.from_bsr([0, 1, 2], [0, 1], (4, 4), (2, 2))
+    stream, derived = io.BytesIO(), pattern.transpose()[0]
+    torch.save({"pattern": pattern, "derived": derived, "blocks": blocks, "map": pattern.entries}, stream)
+    stream.seek(0)
+    again = torch.load(stream, weights_only=True)
+    assert again["pattern"].same(pattern) and again["derived"].same(derived)
+    assert again["blocks"].same(blocks) and again["blocks"].blocks == (2, 2) and again["derived"].entries is None
+    for made in (again["map"], again["pattern"].entries):
+        np.testing.assert_array_equal(made.target, pattern.entries.target)
+        assert made.outputs == pattern.entries.outputs
 
 
 def test_patterns_are_frozen_and_not_made_by_calling_the_class():
