@@ -300,3 +300,10 @@ def test_what_is_no_tensor_is_named():
         a @ np.ones(3)
     with pytest.raises(lacuna.ShapeError, match=r"or \(3, k\), columns"):
         a.solve(torch.ones(4, dtype=torch.float64))
+
+
+def test_a_start_has_no_derivative_and_shapes_are_integers():
+    b, start = torch.ones(3, dtype=torch.float64), torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    assert not SparseTensor.tridiagonal(3).solve(b, method="cg", x0=start).requires_grad
+    with pytest.raises(lacuna.ArgumentError, match="two integers"):
+        SparseTensor(torch.ones(1), torch.tensor([0]), torch.tensor([0]), (3.7, 3.2))
