@@ -3,12 +3,14 @@
 
 import builtins
 import operator
+from math import prod
 
 import numpy as np
 
 import lacuna
 
 from ._recorded import Array
+from ._scipy import is_matrix
 
 # NumPy's function: the function of the package
 _UFUNCS = {
@@ -43,7 +45,10 @@ def binary(name, x, y):
 
 
 def matmul(x, y):
-    """x @ y as NumPy has it: one dimension is a row on the left, a column on the right."""
+    """x @ y as NumPy has it: one dimension is a row on the left, a column on the right. y may be a SciPy matrix; one on
+    the left asks NumPy for an array itself, and Array.__array__ says what to take."""
+    if is_matrix(y):
+        return lacuna.spmm(y, x.T, "T").T
     if not x.ndim or not y.ndim:
         raise ValueError("matmul: an array without dimensions; take * for a factor")
     row, column = x.ndim == 1, y.ndim == 1
@@ -67,18 +72,37 @@ def _one(x, axis, index):
     return lacuna.slice(x, axis, at, at + 1), False
 
 
-def _is_list(index):
-    return isinstance(index, (list, np.ndarray)) and np.ndim(index) == 1
+def _places(x, index):
+    """The numbers of an index array as counted from 0; a mask has the places where it is true."""
+    if index.dtype.kind == "b":
+        if index.shape != x.shape[: index.ndim]:
+            raise IndexError(f"a mask of shape {index.shape} for an array of shape {x.shape}: the sizes must be equal")
+        return np.flatnonzero(index)
+    outside = index[(index < -x.shape[0]) | (index >= x.shape[0])]
+    if outside.size:
+        raise IndexError(f"index {outside[0]} is out of bounds for axis 0 with size {x.shape[0]}")
+    return np.where(index < 0, index + x.shape[0], index)
+
+
+def _taken(x, index):
+    """x[index] for an array of integers of any shape, of the first axis, or a mask of the first axes."""
+    is_mask = index.dtype.kind == "b"
+    places, rest = _places(x, index), x.shape[index.ndim if is_mask else 1 :]
+    rows = reshape(x, (x.size // max(prod(rest), 1), *([prod(rest)] if rest else [])))
+    return reshape(lacuna.gather(places.reshape(-1), rows), (*places.shape, *rest))
+
+
+def _is_basic(part):
+    return part is None or part is Ellipsis or isinstance(part, (builtins.slice, int, np.integer))
 
 
 def getitem(x, index):
-    """x[index] for integers, slices, ... and None; and for a list of integers of the first of one or two axes."""
-    if _is_list(index) and np.asarray(index).dtype.kind in "iu" and x.ndim in (1, 2):
-        index = np.asarray(index)
-        return lacuna.gather(np.where(index < 0, index + x.shape[0], index), x)
+    """x[index] for integers, slices, ... and None; for an array of integers of the first axis; for a mask."""
+    if isinstance(index, (list, np.ndarray)) and x.ndim and np.ndim(index) and np.asarray(index).dtype.kind in "biu":
+        return _taken(x, np.asarray(index))
     parts = list(index) if isinstance(index, tuple) else [index]
-    if not all([p is None or p is Ellipsis or isinstance(p, builtins.slice) or hasattr(p, "__index__") for p in parts]):
-        raise IndexError("a recorded array takes integers, slices, ..., None, or one list of integers (gather)")
+    if not all(map(_is_basic, parts)):
+        raise IndexError("a recorded array takes integers, slices, ..., None, or one array of integers or mask")
     used = sum([p is not None and p is not Ellipsis for p in parts])
     if used > x.ndim:
         raise IndexError(f"too many indices: array is {x.ndim}-dimensional, but {used} were indexed")
@@ -118,14 +142,50 @@ def array_ufunc(self, ufunc, method, *given, **named):
     )
 
 
+def ravel(self):
+    """All numbers in one dimension."""
+    return reshape(self, -1)
+
+
+def reshape(self, *shape):
+    """The same numbers in another shape, one of whose sizes may be -1."""
+    shape = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    if -1 in shape:
+        rest = -prod(shape)
+        shape = tuple([self.size // rest if n == -1 else n for n in shape])
+    return lacuna.reshape(self, shape)
+
+
+def _dot(x, y):
+    if max(np.ndim(x), np.ndim(y)) > 2:
+        raise TypeError("np.dot of a recorded array in more than two dimensions; x @ y multiplies stacks of matrices")
+    return matmul(x, y) if np.ndim(x) and np.ndim(y) else x * y
+
+
+def _stack(arrays, axis=0):
+    """Arrays of one shape behind each other along a new axis."""
+    at = range(arrays[0].ndim + 1)[axis]
+    return lacuna.concat([reshape(x, (*x.shape[:at], 1, *x.shape[at:])) for x in arrays], at)
+
+
+def _norm(x, ord=None, axis=None, keepdims=False):
+    """The norm of all numbers, or of vectors along an axis."""
+    if ord is not None and (isinstance(axis, tuple) or axis is None and x.ndim != 1):
+        raise TypeError("np.linalg.norm of a recorded array has no ord of matrices; lacuna.matrix_norm has those")
+    return lacuna.norm(x, axis, keepdims, 2 if ord is None else ord)
+
+
+_ARRANGED = {np.reshape: reshape, np.ravel: ravel, np.dot: _dot, np.stack: _stack, np.linalg.norm: _norm}
+
+
 def array_function(self, function, _types, given, named):
-    """Other functions of NumPy: sums and the like, reshape, concatenate, where."""
+    """Other functions of NumPy: sums and the like, norms, what arranges numbers."""
     if function in _REDUCED and set(named) <= {"axis", "keepdims"}:
         return getattr(lacuna, _REDUCED[function])(given[0], *given[1:], **named)
     if function in _PLAIN:
         return getattr(lacuna, _PLAIN[function])(*given)
-    if function is np.reshape and not named:
-        return given[0].reshape(given[1])
+    if function in _ARRANGED:
+        return _ARRANGED[function](*given, **named)
     if function is np.concatenate:
         return lacuna.concat(list(given[0]), *given[1:], **named)
     if function is np.where and len(given) == 3:
@@ -136,15 +196,6 @@ def array_function(self, function, _types, given, named):
         f"np.{function.__name__} of a recorded array has no derivative here; take one of Lacuna's functions, or its "
         "numbers, x.value, through which no derivative passes"
     )
-
-
-def reshape(self, *shape):
-    """The same numbers in another shape, one of whose sizes may be -1."""
-    shape = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-    if -1 in shape:
-        rest = -int(np.prod(shape))
-        shape = tuple([self.size // rest if n == -1 else n for n in shape])
-    return lacuna.reshape(self, shape)
 
 
 def _transposed(self):
@@ -177,6 +228,6 @@ def install():
         setattr(Array, name, _reduction(name))
     Array.__matmul__, Array.__rmatmul__ = matmul, lambda x, y: matmul(y, x)
     Array.__neg__, Array.__pos__, Array.__abs__ = lacuna.neg, lambda x: x, lacuna.abs
-    Array.__getitem__, Array.reshape, Array.T = getitem, reshape, property(_transposed)
+    Array.__getitem__, Array.reshape, Array.ravel, Array.T = getitem, reshape, ravel, property(_transposed)
     Array.real, Array.imag, Array.conj = property(lacuna.real), property(lacuna.imag), lacuna.conj
     Array.__array_ufunc__, Array.__array_function__ = array_ufunc, array_function

@@ -13,10 +13,9 @@ have none: a graph that names one of them is good in its process alone.
 
 import ast
 import hashlib
-from math import isfinite
 
 from ._core import ffi, lib, text
-from ._derived import kept_or_made, youngest
+from ._derived import is_plain, kept_or_made, youngest
 from ._handle import HANDLES
 from ._program import find
 from ._tables import FUNCTIONS, OPERATORS
@@ -45,15 +44,8 @@ def _identity(handle):
     if "origin" in handle.__dict__:
         what, keys, arguments, place = handle.origin
         parts = [_identity(HANDLES.get(key[0])) for key in keys]
-        return None if None in parts or not _is_plain(arguments) else (what, tuple(parts), arguments, place)
+        return None if None in parts or not is_plain(arguments) else (what, tuple(parts), arguments, place)
     return (handle.kind, handle.sizes, _digest(handle)) if isinstance(handle, (Pattern, Map)) else None
-
-
-def _is_plain(argument):
-    """Whether a text says all of it."""
-    if type(argument) is tuple:
-        return all(map(_is_plain, argument))
-    return argument is None or type(argument) in (str, bool, int) or type(argument) is float and isfinite(argument)
 
 
 def name_of(spec, asked=()):

@@ -9,6 +9,7 @@ import contextlib
 import operator
 import threading
 from collections import OrderedDict
+from math import isfinite
 
 from ._core import lib, survive_fork
 from ._handle import HANDLES, KINDS
@@ -89,7 +90,8 @@ def derived(what, keys, *arguments):
     """
     if not is_traced():
         return kept_or_made(what, keys, arguments)
-    if what in _PROMISED and len(keys[0]) > 1:
+    arguments = _settled(arguments)
+    if what in _PROMISED and all([len(key) > 1 for key in keys]) and is_plain(arguments):
         return _promised(what, keys, arguments)
     return kept_or_made(what, tuple([fixed(key) for key in keys]), arguments)
 
@@ -145,17 +147,37 @@ def fixed(key):
     return (name, *[operator.index(size) for size in key[1:]])
 
 
-_PROMISED = {
+_PROMISED = {  # of the sizes of what it is made of: the kinds and sizes of what is made
     "row_map": lambda rows, cols, nnz: (("lac_map", (nnz, rows)),),
     "col_map": lambda rows, cols, nnz: (("lac_map", (nnz, cols)),),
+    "diagonal": lambda rows, cols, nnz: (("lac_map", (nnz, min(rows, cols))),),
+    "dense": lambda rows, cols, nnz: (("lac_map", (nnz, rows * cols)),),
     "transpose": lambda rows, cols, nnz: (("lac_pattern", (cols, rows, nnz)), ("lac_map", (nnz, nnz))),
+    "solver": lambda rows, cols, nnz: (("lac_solver", (rows, cols, nnz)),),
+    "followed": lambda inputs, _, __, outputs: (("lac_map", (inputs, outputs)),),
 }
+
+
+def is_plain(argument):
+    """Whether a text says all of it."""
+    if isinstance(argument, tuple):
+        return all([is_plain(one) for one in argument])
+    return argument is None or type(argument) in (str, bool, int) or type(argument) is float and isfinite(argument)
+
+
+def _settled(argument):
+    """An argument whose numbers a tracer holds open no more."""
+    if isinstance(argument, tuple):
+        return tuple([_settled(one) for one in argument])
+    if type(argument) is float:
+        return float.fromhex(argument.hex())
+    return operator.index(argument) if type(argument) is int else argument
 
 
 def _promised(what, keys, arguments):
     """What is derived when compiled code runs: a compiler knows its sizes, and names it by the pattern's own key, which
     it may hold open."""
-    parts = _PROMISED[what](*keys[0][1:])
+    parts = _PROMISED[what](*[size for key in keys for size in key[1:]])
     return tuple([
         KINDS[kind].Promise().named((what, keys, arguments, i), sizes) for i, (kind, sizes) in enumerate(parts)
     ])  # fmt: skip

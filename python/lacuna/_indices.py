@@ -20,7 +20,13 @@ def _index(array, what):
     """One-dimensional integers as C reads them, and their type. Nothing is rounded, flattened, wrapped or unmasked."""
     if isinstance(array, np.ma.MaskedArray):
         raise ArgumentError(f"{what} is a masked array; take out what is masked with .compressed()")
-    array = _ready(array)
+    try:
+        array = _ready(array)
+    except RuntimeError as error:
+        raise ArgumentError(
+            f"{what} is a {type(array).__name__} whose numbers cannot be read here ({error}); make the pattern outside "
+            "of vmap, grad and compiled code, of indices that are the same in every call"
+        ) from None
     if array.ndim != 1:
         raise ArgumentError(f"{what} must be one-dimensional, got shape {array.shape}")
     if array.dtype == np.int32:
@@ -77,7 +83,9 @@ def _sizes(shape):
         rows, cols = (operator.index(size) for size in shape)
     except (TypeError, ValueError):
         raise ArgumentError(f"a pattern's shape is (rows, cols), two integers; got {shape!r}") from None
-    if not 0 <= min(rows, cols) <= max(rows, cols) <= _LARGEST:
+    if min(rows, cols) < 0:
+        raise ArgumentError(f"a pattern's shape is (rows, cols), 0 or more; got {(rows, cols)}")
+    if max(rows, cols) > _LARGEST:
         raise IndexOverflowError(f"a pattern's shape {(rows, cols)} is not within 0..{_LARGEST}")
     return rows, cols
 

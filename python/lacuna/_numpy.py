@@ -63,6 +63,11 @@ def _exchanged(what, given):
             return read(given)
         except (BufferError, RuntimeError, TypeError, ValueError) as error:  # a device, a gradient, a dtype of its own
             why = error
+    if getattr(given, "requires_grad", False):
+        raise ArgumentError(
+            f"{what} a {type(given).__name__} that requires grad, and functions of NumPy arrays do not pass torch's "
+            "gradients; take lacuna.torch, which does, or its numbers alone, x.detach()"
+        )
     raise ArgumentError(
         f"{what} a {type(given).__name__} that NumPy cannot read ({why}); copy it to the host first, as x.get() of "
         "CuPy does, or take lacuna.torch, which computes on CUDA devices"

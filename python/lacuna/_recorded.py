@@ -171,8 +171,9 @@ class Array:
 
     def __array__(self, *_, **__):
         raise TypeError(
-            "a recorded array was given to a NumPy function that Lacuna cannot differentiate; take one of Lacuna's "
-            "functions, or its numbers, x.value, through which no derivative passes"
+            "a recorded array was given to a function of NumPy or SciPy that Lacuna cannot differentiate; of a SciPy "
+            "matrix A, A @ x is lacuna.spmm(A, x); else take one of Lacuna's functions, or its numbers, x.value, "
+            "through which no derivative passes"
         )
 
     def __float__(self):

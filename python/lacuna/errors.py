@@ -60,15 +60,21 @@ class DefiniteError(LacunaError, ArithmeticError, LinAlgError):
     status = "LAC_ERR_DEFINITE"
 
 
-class SymmetryError(LacunaError, ArithmeticError):
+class SymmetryError(LacunaError, ArithmeticError, LinAlgError, ValueError):
+    """LinAlgError as SingularError is, and ValueError."""
+
     status = "LAC_ERR_SYMMETRY"
 
 
-class NonfiniteError(LacunaError, ArithmeticError):
+class NonfiniteError(LacunaError, ArithmeticError, LinAlgError, ValueError):
+    """LinAlgError as SingularError is, and ValueError: NumPy raises the one for NaN and infinity, SciPy the other."""
+
     status = "LAC_ERR_NONFINITE"
 
 
-class ConvergenceError(LacunaError, ArithmeticError):
+class ConvergenceError(LacunaError, ArithmeticError, LinAlgError):
+    """LinAlgError as SingularError is."""
+
     status = "LAC_ERR_CONVERGENCE"
 
 

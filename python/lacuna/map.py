@@ -81,7 +81,9 @@ class Map(Handle):
         return *maps, Map(groups, self.outputs)
 
     def __reduce__(self):
-        return Map, (self.target, self.outputs)
+        from ._pickled import of_map
+
+        return of_map(self)
 
     def __repr__(self):
         return f"Map({self.inputs} -> {self.outputs})"

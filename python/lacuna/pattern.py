@@ -485,8 +485,9 @@ class Pattern(Handle):
         return (Pattern.from_csr(offsets, columns, [size // b for size, b in zip(self.shape, self.blocks)]),)
 
     def __reduce__(self):
-        offsets, columns, _ = self.structure()
-        return _restore, (offsets, columns, self.shape, self.width, self.entries, self.blocks)
+        from ._pickled import of_pattern
+
+        return of_pattern(self)
 
     def __repr__(self):
         blocks = "" if self.blocks == (1, 1) else f", blocks of {self.blocks[0]} x {self.blocks[1]}"
@@ -499,13 +500,3 @@ def solver_of(pattern, options):
     if all([isinstance(value, _WORDS) for value in given.values()]):
         return derived("solver", (pattern.key,), *sorted(given.items(), key=lambda item: item[0]))[0]
     return pattern._solver(given)[0]
-
-
-def _restore(offsets, columns, shape, width, entries, blocks=(1, 1)):
-    """A pattern from its pickle: the slots and the map of entries that it had, or none if it was derived."""
-    if blocks == (1, 1):
-        pattern = Pattern.from_csr(offsets, columns, shape, width)
-    else:
-        pattern = Pattern.from_bsr(offsets, columns, shape, blocks, width)
-    pattern._set(entries=entries)
-    return pattern

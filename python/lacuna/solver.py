@@ -110,6 +110,10 @@ class Solver(Handle):
         pattern = self.pattern
         self._set(shape=pattern.shape, sizes=pattern.sizes)
 
+    @staticmethod
+    def sized(rows, cols, nnz):
+        return {"shape": (rows, cols)}
+
     @property
     def pattern(self) -> Pattern:
         """What it was made of."""

@@ -2,6 +2,7 @@
 """What users hand over by mistake: refused with a sentence, never rounded, flattened, dropped or guessed."""
 
 import gc
+import io
 import pickle
 import threading
 import weakref
@@ -36,6 +37,19 @@ def test_a_pickle_keeps_the_map_of_entries():
     np.testing.assert_array_equal(lacuna.remap(again.entries, given), lacuna.remap(pattern.entries, given))
     derived = pattern.transpose()[0]
     assert derived.entries is None and pickle.loads(pickle.dumps(derived)).entries is None
+
+
+def test_torch_loads_patterns_and_maps_as_weights():
+    blocks = lacuna.Pattern.from_bsr([0, 1, 2], [0, 1], (4, 4), (2, 2))
+    stream, derived = io.BytesIO(), pattern.transpose()[0]
+    torch.save({"pattern": pattern, "derived": derived, "blocks": blocks, "map": pattern.entries}, stream)
+    stream.seek(0)
+    again = torch.load(stream, weights_only=True)
+    assert again["pattern"].same(pattern) and again["derived"].same(derived)
+    assert again["blocks"].same(blocks) and again["blocks"].blocks == (2, 2) and again["derived"].entries is None
+    for made in (again["map"], again["pattern"].entries):
+        np.testing.assert_array_equal(made.target, pattern.entries.target)
+        assert made.outputs == pattern.entries.outputs
 
 
 def test_patterns_are_frozen_and_not_made_by_calling_the_class():
@@ -115,8 +129,20 @@ def test_indices_are_integers_in_one_dimension():
     refuses(lacuna.IndexOverflowError, r"row\[1\] = 922337203", lacuna.Pattern.from_coo, large, [0, 0], (3, 3))
     for shape in ((3,), (3, 3, 3), (1.0, 2), "ab", 4):
         refuses(lacuna.ArgumentError, "two integers", lacuna.Pattern.from_csr, [0, 1], [0], shape)
-    for shape in ((-1, 2), (1, 2**64)):
-        refuses(lacuna.IndexOverflowError, "not within", lacuna.Pattern.from_coo, [], [], shape)
+    refuses(lacuna.ArgumentError, r"0 or more; got \(-1, 2\)", lacuna.Pattern.from_coo, [], [], (-1, 2))
+    refuses(lacuna.IndexOverflowError, "not within", lacuna.Pattern.from_coo, [], [], (1, 2**64))
+
+
+def test_tensors_without_numbers_are_refused():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    ones = torch.ones(6, dtype=torch.float64, requires_grad=True)
+    refuses(lacuna.ArgumentError, r"spmm: a is a Tensor that requires grad.*detach", lacuna.spmm, pattern, ones, x)
+    made = torch.func.vmap(lambda rows: lacuna.Pattern.from_coo(rows, torch.tensor([0]), (3, 3)).nnz)
+    refuses(lacuna.ArgumentError, "row is a Tensor whose numbers cannot be read", made, torch.tensor([[0], [1]]))
+    with FakeTensorMode():
+        zero = torch.tensor([0])
+        refuses(lacuna.ArgumentError, "row is a FakeTensor", lacuna.Pattern.from_coo, zero, zero, (3, 3))
 
 
 def test_masked_arrays_are_refused():

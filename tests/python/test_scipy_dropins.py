@@ -214,6 +214,26 @@ def test_preconditioners(method, make):
             assert info == 0 and np.linalg.norm(b - a @ x) <= 1.1e-10 * np.linalg.norm(b)
 
 
+class Jacobi(sl.LinearOperator):
+    def __init__(self, a):
+        super().__init__(a.dtype, a.shape)
+        self.diagonal = a.diagonal()
+
+    def _matvec(self, x):
+        assert x.shape == self.diagonal.shape
+        return x / self.diagonal
+
+
+@pytest.mark.parametrize("method", KRYLOV)
+@pytest.mark.parametrize("make", [lambda a: a, sl.aslinearoperator])
+def test_preconditioners_that_take_vectors_alone(method, make):
+    a, b = definite(), numbers(30)
+    diagonal = a.diagonal()
+    for given in (sl.LinearOperator(a.shape, lambda v: v / diagonal), Jacobi(a)):
+        x, info = getattr(ls, method)(make(a), b, rtol=1e-10, M=given)
+        assert info == 0 and np.linalg.norm(b - a @ x) <= 1.1e-10 * np.linalg.norm(b)
+
+
 def test_gmres_counts_cycles_and_calls_back():
     a, b = system() + sp.diags_array(np.linspace(0, 500, 30)), numbers(30)
     seen, theirs = [], []
@@ -268,6 +288,24 @@ def test_codes_of_least_squares():
     for call in (lambda: ls.lsqr(sl.aslinearoperator(a), b), lambda: ls.lsqr(a, b, calc_var=True)):
         with pytest.raises(NotImplementedError):
             call()
+
+
+def test_least_squares_end_where_scipys_do():
+    a, b = sp.random_array((40, 30), density=0.3, rng=np.random.default_rng(0), format="csr"), numbers(40)
+    a = (a * np.logspace(0, 6, 30)).tocsr()  # ill-conditioned: neither is there in time
+    for name, limit in (("lsqr", 60), ("lsmr", 30)):
+        ours, theirs = (getattr(module, name)(a, b, atol=1e-15, btol=1e-15) for module in (ls, sl))
+        assert ours[1] == 7 and ours[2] == theirs[2] == limit
+
+
+def test_wrong_shapes_are_named():
+    a, b = definite(), numbers(30)
+    for method in (*KRYLOV, "lsqr", "lsmr"):
+        solve = getattr(ls, method)
+        with pytest.raises(ValueError, match=rf"{method}: shapes of A \(30, 30\) and x0 \(3,\) are incompatible"):
+            solve(a, b, x0=np.ones(3))
+        with pytest.raises(ValueError, match=rf"{method}: shapes of A \(30, 30\) and b \(3,\) are incompatible"):
+            solve(a, b[:3])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -326,6 +364,17 @@ def test_what_is_not_here_says_so():
             call()
     with pytest.raises(ValueError, match="permc_spec"):
         ls.splu(a, permc_spec="RANDOM")
+
+
+def test_names_that_lacuna_has_no_solver_for_are_scipys():
+    from lacuna.scipy import eigsh, qmr
+
+    assert (eigsh, qmr) == (sl.eigsh, sl.qmr)
+    for name in sl.__all__:
+        assert hasattr(ls, name), name
+        assert name in ls.__all__ or getattr(ls, name) is getattr(sl, name)
+    with pytest.raises(AttributeError, match="'spsolv'.*scipy.sparse.linalg has none either"):
+        ls.spsolv
 
 
 def test_no_warning_where_scipy_has_none():

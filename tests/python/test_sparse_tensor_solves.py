@@ -4,6 +4,7 @@
 import gc
 import weakref
 
+import numpy as np
 import pytest
 import torch
 from reference import same
@@ -289,3 +290,20 @@ def test_triangular_solves():
     same(a.triangular_solve(b, upper=True, op="T"), torch.linalg.solve(given.dense().triu().T, b))
     unit = given.dense().tril(-1) + torch.eye(5, dtype=torch.float64)
     same(a.triangular_solve(b, unitriangular=True), torch.linalg.solve(unit, b))
+
+
+def test_what_is_no_tensor_is_named():
+    a = SparseTensor.tridiagonal(3)
+    with pytest.raises(lacuna.ArgumentError, match="from_dense: it is a ndarray; it must be a dense torch.Tensor"):
+        SparseTensor.from_dense(np.eye(3))
+    with pytest.raises(lacuna.ArgumentError, match="matmul: the right side is a ndarray"):
+        a @ np.ones(3)
+    with pytest.raises(lacuna.ShapeError, match=r"or \(3, k\), columns"):
+        a.solve(torch.ones(4, dtype=torch.float64))
+
+
+def test_a_start_has_no_derivative_and_shapes_are_integers():
+    b, start = torch.ones(3, dtype=torch.float64), torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    assert not SparseTensor.tridiagonal(3).solve(b, method="cg", x0=start).requires_grad
+    with pytest.raises(lacuna.ArgumentError, match="two integers"):
+        SparseTensor(torch.ones(1), torch.tensor([0]), torch.tensor([0]), (3.7, 3.2))

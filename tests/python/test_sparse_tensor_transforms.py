@@ -10,6 +10,7 @@ import pytest
 import torch
 from reference import same
 from sparse_cases import GIVEN, random
+from torch._dynamo.testing import CompileCounterWithBackend
 
 import lacuna
 import lacuna.torch as lt
@@ -129,6 +130,38 @@ def test_compiled_methods_of_a_tensor_made_outside_and_inside(name, compiled):
     values = given.values.clone().requires_grad_()
     got = compiled(lambda v, b: function(a.with_values(v), b))(values, b)
     same(torch.autograd.grad(got.pow(3).sum(), values), grad)
+
+
+OPEN = {
+    "page": lambda a, b: a.T @ a.solve(b),
+    "turns": lambda a, b: a.T.T @ (a.H @ b) + a.T.solve(b),
+    "places": lambda a, b: a.diagonal() + a.to_dense() @ b + a.sum(1),
+    "options": lambda a, b: a.solve(b, method="gmres", rtol=1e-13, max_iterations=99) + a.lu().solve(b),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_compiled_functions_take_new_patterns(name):
+    torch._dynamo.reset()
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(OPEN[name], fullgraph=True, backend=counter)
+    for n in range(5, 16):
+        row, col = torch.cat([torch.arange(n).flip(0), torch.randint(n, (2, 3 * n))[0]]), torch.randint(n, (4 * n,))
+        col[:n] = row[:n]
+        values = torch.cat([torch.full((n,), 9.0), torch.rand(3 * n)]).double().requires_grad_()
+        b = torch.rand(n, dtype=torch.float64)
+        got, expected = (f(SparseTensor(values, row, col, (n, n)), b) for f in (compiled, OPEN[name]))
+        same(got, expected)
+        same(*[torch.autograd.grad(y.pow(3).sum(), values) for y in (got, expected)])
+    assert counter.frame_count <= 2
+
+
+def test_compiled_options_may_be_arguments(compiled):
+    given = GIVEN["square"]
+    a, b = given.tensor(), random(5, like=given.values)
+    solve = compiled(lambda a, b, rtol, most: a.solve(b, method="gmres", rtol=rtol, max_iterations=most))
+    for rtol, most in ((1e-12, 50), (1e-13, 60), (1e-11, 60)):
+        same(solve(a, b, rtol, most), torch.linalg.solve(given.matrix(), b))
 
 
 @pytest.mark.parametrize("function, said", [

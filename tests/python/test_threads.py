@@ -104,6 +104,21 @@ def test_singular_systems_are_errors_of_numpy_and_torch(kind):
         indefinite.factor(-np.ones(4))
 
 
+@pytest.mark.parametrize("kind", [np.linalg.LinAlgError, torch.linalg.LinAlgError])
+def test_other_failures_of_numbers_are_errors_of_numpy_and_torch(kind):
+    full = lacuna.Pattern.from_coo([0, 0, 1, 1], [0, 1, 0, 1], (2, 2))
+    slow = lacuna.Solver(full, "cg", preconditioner="identity", rtol=1e-6, max_iterations=1)
+    for error, also, solver, values in (
+        (lacuna.SymmetryError, ValueError, lacuna.Solver(full, "cholesky"), [2.0, 0, 1, 2]),
+        (lacuna.NonfiniteError, ValueError, full, [2.0, np.nan, 1, 2]),
+        (lacuna.ConvergenceError, ArithmeticError, slow, [2.0, 1, 1, 3]),
+    ):
+        for front, make in ((lacuna, np.array), (lt, torch.tensor)):
+            with pytest.raises(kind) as caught:
+                front.solve(solver, make(values), make([1.0, 2]))
+            assert isinstance(caught.value, error) and isinstance(caught.value, also)
+
+
 def test_without_torch_errors_are_numpys():
     code = """
 import sys, numpy as np, lacuna

@@ -4,9 +4,11 @@
     from lacuna.scipy import spsolve, splu, cg          # in place of scipy.sparse.linalg
 
 What a parameter of SciPy means for SuperLU alone (panel_size, drop_tol, ...) is refused where it is not the default.
-docs/scipy.md has the differences. `lacuna.solve` and the other functions of Lacuna are what has derivatives.
+docs/scipy.md has the differences. Names of scipy.sparse.linalg that are not written here (eigsh, svds, cgs, expm, ...)
+are SciPy's own functions. `lacuna.solve` and the other functions of Lacuna are what has derivatives.
 """
 
+import scipy.sparse.linalg as _linalg
 from scipy.sparse.linalg import LinearOperator, MatrixRankWarning, aslinearoperator
 
 from ._direct import LU, factorized, inv, spilu, splu, spsolve, spsolve_triangular
@@ -18,3 +20,9 @@ __all__ = [
     "LU", "LinearOperator", "MatrixRankWarning", "aslinearoperator", "bicgstab", "cg", "factorized", "gmres", "inv",
     "lsmr", "lsqr", "minres", "norm", "onenormest", "spilu", "splu", "spsolve", "spsolve_triangular",
 ]  # fmt: skip
+
+
+def __getattr__(name):
+    if name in _linalg.__all__:
+        return getattr(_linalg, name)
+    raise AttributeError(f"module 'lacuna.scipy' has no attribute {name!r}, and scipy.sparse.linalg has none either")

@@ -6,21 +6,13 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._called import iterate as iterate_products
-from ._matrix import FLOATS, entries, limited, promoted, square, unsupported
+from ._matrix import FLOATS, column, entries, limited, promoted, square, unsupported
 
 _BROKE_DOWN = -10  # SciPy's code of BiCGSTAB
 
 
 def _is_operator(A):
     return isinstance(A, LinearOperator) or not sparse.issparse(A) and hasattr(A, "matvec")
-
-
-def _columns(who, b, n):
-    """A vector of (n,) or (n, 1), flat."""
-    b = np.asarray(b)
-    if b.shape not in ((n,), (n, 1)):
-        raise ValueError(f"{who}: shapes of A {(n, n)} and b {b.shape} are incompatible")
-    return b.reshape(n)
 
 
 def _preconditioner(who, M, shape):
@@ -31,9 +23,9 @@ def _preconditioner(who, M, shape):
     if M.shape != shape:
         raise ValueError(f"{who}: matrix and preconditioner have different shapes, {shape} and {M.shape}")
 
-    def apply(x, op):
-        times = {"N": M.matmat, "H": M.rmatmat}[op]
-        return np.stack([times(item) for item in x]).astype(x.dtype, copy=False)
+    def apply(x, op):  # x is one vector in more dimensions, and M's function may be one of vectors alone
+        times = {"N": M.matvec, "H": M.rmatvec}[op]
+        return times(x.reshape(-1)).reshape(x.shape).astype(x.dtype, copy=False)
 
     return apply
 
@@ -74,12 +66,12 @@ def _solved(method, A, b, x0, rtol, atol, maxiter, M, callback, progress, **more
             f"{method}: callback gets the iterate, which stays in C; give progress=, a function of (iteration, "
             "relative residual), which ends the solve where its result is true"
         )
-    b = _columns(method, b, n)
+    b = column(method, "b", b, A.shape, n)
     options = {"rtol": max(rtol, np.finfo(float).tiny), "atol": atol, "accept_unconverged": True, **more}
     options.update(limited(10 * n if maxiter is None else maxiter, progress))
     options.update(preconditioner=_preconditioner(method, M, A.shape))
     if x0 is not None:
-        x0 = _columns(method, x0, n)
+        x0 = column(method, "x0", x0, A.shape, n)
     x, report = (_of_products if is_operator else _of_matrix)(method, A, b, x0, options)
     return x, _info(report)
 

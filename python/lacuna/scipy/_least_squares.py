@@ -6,7 +6,7 @@ import scipy.sparse as sparse
 
 import lacuna
 
-from ._matrix import as_sparse, entries, limited, promoted, unsupported
+from ._matrix import as_sparse, column, entries, limited, promoted, unsupported
 
 _LIMIT = 7  # SciPy's code of a solve that met its limit
 
@@ -21,7 +21,7 @@ class _Problem:
         if b.shape != (A.shape[0],):
             raise ValueError(f"{who}: shapes of A {A.shape} and b {b.shape} are incompatible")
         self.who, self.b, (pattern, values) = who, b, entries(A)
-        self.start = None if x0 is None else np.asarray(x0, A.dtype).reshape(A.shape[1])
+        self.start = None if x0 is None else column(who, "x0", x0, A.shape, A.shape[1]).astype(A.dtype)
         right = b if x0 is None else lacuna.sub(b, lacuna.spmm(pattern, values, self.start))
         if damp:
             pattern, zeros = pattern.damped(), np.zeros(pattern.shape[1], right.dtype)
@@ -44,9 +44,11 @@ class _Problem:
         vectors = [float(lacuna.norm(v)) for v in (r[: self.b.size], r, slope, self.x)]
         return *vectors[:2], float(lacuna.matrix_norm(self.pattern, self.values)), *vectors[2:]
 
-    def code(self, is_converged, residual):
-        """Why it ended: 0, x0 is the solution; 1, A x = b; 2, least squares; 7, the limit."""
-        if not is_converged:
+    def code(self, is_converged, norms):
+        """Why it ended: 0, x0 is the solution; 1, A x = b; 2, least squares; 7, the limit, unless its last iteration
+        gave the solution, as SciPy sees it."""
+        residual, whole, size, slope, _ = norms
+        if not is_converged and slope > self.rtol * size * whole:
             return _LIMIT
         if not self.step.any():
             return 0
@@ -56,21 +58,23 @@ class _Problem:
 def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=False, calc_var=False, x0=None):
     """(x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var) by LSQR, as scipy.sparse.linalg.lsqr.
 
-    It ends at the smaller of atol and btol; conlim is not read. anorm is the Frobenius norm itself; acond is NaN and
-    var is zero, because Lacuna does not estimate them; calc_var is refused.
+    It ends at the smaller of atol and btol, or after 2 n iterations where iter_lim is None; conlim is not read. anorm
+    is the Frobenius norm itself; acond is NaN and var is zero, because Lacuna does not estimate them; calc_var is
+    refused.
     """
     unsupported("lsqr", {"calc_var": calc_var, "show": show}, {"calc_var": False, "show": False})
     problem = _Problem("lsqr", A, b, damp, x0)
-    x, is_converged, iterations = problem.iterate((atol, btol), iter_lim)
-    plain, whole, size, slope, length = problem.norms()
-    istop, var = problem.code(is_converged, plain), np.zeros(x.size)
+    x, is_converged, iterations = problem.iterate((atol, btol), 2 * A.shape[1] if iter_lim is None else iter_lim)
+    plain, whole, size, slope, length = norms = problem.norms()
+    istop, var = problem.code(is_converged, norms), np.zeros(x.size)
     return x, istop, iterations, plain, whole, size, np.nan, slope, length, var
 
 
 def lsmr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, maxiter=None, show=False, x0=None):
-    """(x, istop, itn, normr, normar, norma, conda, normx) by LSMR, as scipy.sparse.linalg.lsmr; see lsqr."""
+    """(x, istop, itn, normr, normar, norma, conda, normx) by LSMR, as scipy.sparse.linalg.lsmr, of which
+    maxiter is min(m, n) by default; see lsqr."""
     unsupported("lsmr", {"show": show}, {"show": False})
     problem = _Problem("lsmr", A, b, damp, x0)
-    x, is_converged, iterations = problem.iterate((atol, btol), maxiter)
-    plain, whole, size, slope, length = problem.norms()
-    return x, problem.code(is_converged, plain), iterations, whole, slope, size, np.nan, length
+    x, is_converged, iterations = problem.iterate((atol, btol), min(A.shape) if maxiter is None else maxiter)
+    _, whole, size, slope, length = norms = problem.norms()
+    return x, problem.code(is_converged, norms), iterations, whole, slope, size, np.nan, length

@@ -63,6 +63,14 @@ def check_rows(who, A, b):
         raise ValueError(f"{who}: matrix - rhs dimension mismatch ({A.shape} - {b.shape})")
 
 
+def column(who, name, given, shape, n):
+    """A vector of (n,) or (n, 1) beside a matrix of that shape, flat."""
+    given = np.asarray(given)
+    if given.shape not in ((n,), (n, 1)):
+        raise ValueError(f"{who}: shapes of A {shape} and {name} {given.shape} are incompatible")
+    return given.reshape(n)
+
+
 def entries(A):
     """(pattern, values) by single entries: blocks are for functions that take blocks."""
     return from_scipy(A.tocsr() if A.format == "bsr" else A)

@@ -18,6 +18,7 @@ import torch as _torch
 
 from .. import _operators
 from .._derived import kept_or_made as _kept_or_made
+from .._pickled import restored_map as _restored_map, restored_pattern as _restored_pattern
 from . import _errors, _private  # noqa: F401
 from ._called import solve_operator  # noqa: F401
 
@@ -28,6 +29,7 @@ else:
 
 for _constant in (_operators.resolve, _kept_or_made, *_operators.CONSTANT):
     _torch.compiler.assume_constant_result(_constant)
+_torch.serialization.add_safe_globals([_restored_map, _restored_pattern])  # for torch.load with weights_only
 from ._made import *  # noqa: E402, F403
 from . import nn  # noqa: E402, F401
 from .sparse import Factorization, SolveInfo, SparseTensor, SparseTensorList  # noqa: E402, F401

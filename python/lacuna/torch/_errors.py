@@ -14,8 +14,21 @@ class DefiniteError(errors.DefiniteError, torch.linalg.LinAlgError):
     """lacuna.DefiniteError, and torch's."""
 
 
+class SymmetryError(errors.SymmetryError, torch.linalg.LinAlgError):
+    """lacuna.SymmetryError, and torch's."""
+
+
+class NonfiniteError(errors.NonfiniteError, torch.linalg.LinAlgError):
+    """lacuna.NonfiniteError, and torch's."""
+
+
+class ConvergenceError(errors.ConvergenceError, torch.linalg.LinAlgError):
+    """lacuna.ConvergenceError, and torch's."""
+
+
 class OutOfMemoryError(errors.OutOfMemoryError, torch.cuda.OutOfMemoryError):
     """lacuna.OutOfMemoryError, and torch's."""
 
 
-errors.BY_STATUS.update((error.status, error) for error in (SingularError, DefiniteError, OutOfMemoryError))
+_BOTH = SingularError, DefiniteError, SymmetryError, NonfiniteError, ConvergenceError, OutOfMemoryError
+errors.BY_STATUS.update((error.status, error) for error in _BOTH)

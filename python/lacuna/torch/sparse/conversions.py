@@ -7,6 +7,7 @@ from ...errors import ArgumentError, ShapeError
 from ...pattern import Pattern
 from .._levels import innermost, outside
 from .shapes import first_sparse
+from .sides import require_tensor
 from .structure import Structure, made_of, moved
 
 
@@ -27,7 +28,7 @@ class Conversions:
         Which entries are stored is decided outside of the graph, for all matrices of a batch together: what one of them
         needs is stored for all. The values are differentiable in the dense tensor.
         """
-        at = first_sparse(dense.shape, sparse_dim)
+        at = first_sparse(require_tensor("from_dense", "it", dense).shape, sparse_dim)
         rows, columns, pattern = outside(_chosen, dense, at, threshold, top_k)
         values = dense[(slice(None),) * at + (rows, columns)]
         return cls._on(Structure(pattern), values, dense.ndim - at - 2)

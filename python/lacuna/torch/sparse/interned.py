@@ -7,6 +7,7 @@ and plans of its pattern. What was written to indices in the meantime, by NumPy 
 
 import torch
 
+from ..._indices import _sizes
 from ..._interned import TABLE
 from ...errors import ArgumentError
 from .._levels import innermost, outside
@@ -21,7 +22,7 @@ _WORDS = {
 
 def interned(layout, first, second, shape):
     """The structure of these indices: `first` and `second` as in Structure, shape (rows, columns)."""
-    return outside(_interned, layout, first, second, tuple(map(int, shape)))
+    return outside(_interned, layout, first, second, _sizes(shape))
 
 
 def _interned(layout, first, second, shape):

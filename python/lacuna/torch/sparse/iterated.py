@@ -16,7 +16,7 @@ from typing import Optional
 import torch
 
 from ..._core import ffi, lib, sized
-from ..._derived import found
+from ..._derived import fixed, found
 from ..._options import Borrowed
 from ...errors import ConvergenceError, UnsupportedError
 from ...solver import Factor, read_report
@@ -183,9 +183,11 @@ def _summed(bar, shape):
 _held = {}  # the solvers that stand in graphs, by their numbers, for as long as the process
 
 
-def _hold(number):
-    _held[number] = found((number,))
-    return number
+def _hold(key):
+    """The number of a solver, which may be one that is only promised."""
+    solver = found(key)
+    _held[solver.key[0]] = solver
+    return solver.key[0]
 
 
 torch.compiler.assume_constant_result(_hold)
@@ -229,7 +231,7 @@ def _compiled(solver, info, op):
     """What iterates while a compiler reads."""
     if info is not None:
         raise UnsupportedError("solve: compiled code fills no SolveInfo; ask for return_info outside of it")
-    number = _hold(solver.key[0])
+    number = _hold(fixed(solver.key))
     return lambda slots, b, x0: _iterate_held(slots, b, x0, number, op)
 
 

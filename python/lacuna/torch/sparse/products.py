@@ -5,7 +5,7 @@ import torch
 
 from ...errors import ShapeError
 from .. import kron, quadratic_form, sddmm, spgemm, spmm
-from .sides import columns, without_columns
+from .sides import columns, require_tensor, without_columns
 from .structure import made_of
 
 
@@ -17,6 +17,8 @@ class Products:
             return self.matmul(other)
         if isinstance(other, (Products, torch.Tensor)):
             return self._times(self.of(other))
+        if hasattr(other, "__array__"):  # NumPy would say that it has no ufunc for this
+            require_tensor("matmul", "the right side", other)
         return NotImplemented
 
     def __rmatmul__(self, other):

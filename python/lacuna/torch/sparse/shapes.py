@@ -4,7 +4,6 @@
 import torch
 
 from ...errors import ArgumentError, ShapeError
-from .. import diagonal
 from .structure import Structure, made_of, moved
 
 
@@ -76,7 +75,9 @@ class Shapes:
 
     def diagonal(self):
         """The main diagonal as a dense tensor [*batch, min(rows, columns)], 0 where it is not stored."""
-        return diagonal(*self._single())
+        pattern, slots = self._single()
+        (places,) = made_of("diagonal", pattern)
+        return moved(places, slots)
 
     diag_part = diagonal
 

@@ -13,6 +13,10 @@ def require_tensor(who, name, given):
     return given
 
 
+def _with_columns(*shape):
+    return f"({', '.join(map(str, shape))}, k)"
+
+
 def columns(who, name, given, batch, size):
     """(given as [..., size, k], whether it was one vector for each matrix). Its rank decides: as many dimensions as the
     batch and one more are vectors, and so is a single one; two more and beyond have columns."""
@@ -21,12 +25,12 @@ def columns(who, name, given, batch, size):
     if not is_vector and rank < 2:
         raise ShapeError(
             f"{who}: {name} has shape {tuple(given.shape)} and the batch is {tuple(batch)}; it must be "
-            f"{(*batch, size)}, a vector for each matrix, or {(*batch, size, 'k')}, columns"
+            f"{(*batch, size)}, a vector for each matrix, or {_with_columns(*batch, size)}, columns"
         )
     if given.shape[-1 if is_vector else -2] != size:
         raise ShapeError(
             f"{who}: {name} has shape {tuple(given.shape)}; with a batch of {tuple(batch)} it must be "
-            f"{(*batch, size)}, a vector for each matrix, or {(*batch, size, 'k')}, columns"
+            f"{(*batch, size)}, a vector for each matrix, or {_with_columns(*batch, size)}, columns"
         )
     return (given.unsqueeze(-1) if is_vector else given), is_vector
 

@@ -57,7 +57,7 @@ class Solves:
         by = solver_of(pattern, {**named, "max_iterations": max_iterations, **options})
         if x0 is None and not return_info:
             return without_columns(solve(by, slots, b, op), is_vector)
-        x0 = None if x0 is None else columns("solve", "x0", x0, self.batch_shape, b.shape[-2])[0]
+        x0 = None if x0 is None else columns("solve", "x0", x0, self.batch_shape, b.shape[-2])[0].detach()
         info = SolveInfo() if return_info else None
         x = without_columns(_from_start(by, pattern, slots, b, x0, op, info), is_vector)
         return (x, info) if return_info else x
