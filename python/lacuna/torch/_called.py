@@ -7,7 +7,8 @@
     theta_bar = - vjp of L(theta) x in theta, at lambda
     x_dot     = L(theta)^-1 (b_dot - jvp of L(theta) x in theta)
 
-L and L^H are both functions that torch differentiates, so that every order follows.
+L and L^H are both functions that torch differentiates, so that every order follows. The start of an iteration has no
+derivative: the solution does not depend on it.
 """
 
 import torch
@@ -77,7 +78,7 @@ class _System:
     def __init__(self, function, options):
         self.products, self.options = (function, _adjoint(function)), options
 
-    def run(self, is_adjoint, theta, b):
+    def run(self, is_adjoint, theta, b, x0):
         """The solution, by iterations on the host; products are computed where b lies."""
         theta, function = [t.detach() for t in theta], self.products[is_adjoint]
 
@@ -86,7 +87,8 @@ class _System:
                 y = function(*theta, torch.from_numpy(x).to(b.device))
             return _numbers(y) if isinstance(y, torch.Tensor) else y
 
-        return torch.from_numpy(_called.solve(product, _numbers(b), **self.options)).to(b.device)
+        start = None if x0 is None else _numbers(x0)
+        return torch.from_numpy(_called.solve(product, _numbers(b), x0=start, **self.options)).to(b.device)
 
 
 def _numbers(tensor):
@@ -95,35 +97,35 @@ def _numbers(tensor):
 
 class _Solve(torch.autograd.Function):
     @staticmethod
-    def forward(system, is_adjoint, b, *theta):
-        return system.run(is_adjoint, theta, b)
+    def forward(system, is_adjoint, x0, b, *theta):
+        return system.run(is_adjoint, theta, b, x0)
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        ctx.system, ctx.is_adjoint, _, *theta = inputs
+        ctx.system, ctx.is_adjoint, _, _, *theta = inputs
         ctx.save_for_backward(output, *theta)
         ctx.save_for_forward(output, *theta)
 
     @staticmethod
     def backward(ctx, x_bar):
         x, *theta = ctx.saved_tensors
-        adjoint = _Solve.apply(ctx.system, not ctx.is_adjoint, x_bar, *theta)
-        wanted = ctx.needs_input_grad[3:]
+        adjoint = _Solve.apply(ctx.system, not ctx.is_adjoint, None, x_bar, *theta)
+        wanted = ctx.needs_input_grad[4:]
         bars = [None] * len(theta)
         if any(wanted):
             made = iter(_pulled(*_of_some(ctx.system.products[ctx.is_adjoint], theta, x, wanted), -adjoint))
             bars = [next(made) if want else None for want in wanted]
-        return None, None, adjoint, *bars
+        return None, None, None, adjoint, *bars
 
     @staticmethod
-    def jvp(ctx, _system, _is_adjoint, b_dot, *theta_dot):
+    def jvp(ctx, _system, _is_adjoint, _x0_dot, b_dot, *theta_dot):
         x, *theta = ctx.saved_tensors
         rest = torch.zeros_like(x) if b_dot is None else b_dot
         moves = [dot is not None for dot in theta_dot]
         if any(moves):
             dots = [dot for dot in theta_dot if dot is not None]
             rest = rest - _along(*_of_some(ctx.system.products[ctx.is_adjoint], theta, x, moves), dots)
-        return _Solve.apply(ctx.system, ctx.is_adjoint, rest, *theta)
+        return _Solve.apply(ctx.system, ctx.is_adjoint, None, rest, *theta)
 
     @staticmethod
     def vmap(info, in_dims, system, is_adjoint, *tensors):
@@ -196,7 +198,7 @@ def _require_own(function, theta, b):
 
 
 @torch.compiler.disable
-def solve_operator(function, theta, b, method="auto", **options):
+def solve_operator(function, theta, b, method="auto", x0=None, **options):
     theta, b = _called.require(function, theta), asarray(b)
     for i, t in enumerate(theta):
         if not isinstance(t, torch.Tensor):
@@ -204,7 +206,8 @@ def solve_operator(function, theta, b, method="auto", **options):
     _require_one_forward_mode()
     if torch.is_grad_enabled() or _in_transform():
         _require_own(function, theta, b)
-    return _Solve.apply(_System(function, {"method": method, **options}), False, b, *theta)
+    start = None if x0 is None else asarray(x0).to(b)
+    return _Solve.apply(_System(function, {"method": method, **options}), False, start, b, *theta)
 
 
 _DIFFERENTIABLE = """Differentiable in b and in the
