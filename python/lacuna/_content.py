@@ -16,7 +16,7 @@ import ast
 import hashlib
 
 from ._core import ffi, lib, text
-from ._derived import made_of, youngest
+from ._derived import found, made_of, youngest
 from ._handle import HANDLES
 from ._program import find
 from ._tables import FUNCTIONS, OPERATORS
@@ -44,13 +44,21 @@ def _identity(handle):
         return None
     if "origin" in handle.__dict__:
         what, keys, arguments, place = handle.origin
-        parts = [_identity(HANDLES.get(key[0])) for key in keys]
+        parts = [_identity_of_key(key) for key in keys]
         return None if None in parts else (what, tuple(parts), arguments, place)
     if isinstance(handle, (Pattern, Map)):
         return handle.kind, handle.sizes, _digest(handle)
     pattern = handle.pattern if handle.kind == "lac_solver" else None
     is_default = pattern is not None and pattern.__dict__.get("_solver") is handle
     return ("solver", _identity(pattern)) if is_default else None
+
+
+def _identity_of_key(key):
+    """What names the object of a key, which may be derived itself; None where the object is gone."""
+    try:
+        return _identity(found(key))
+    except StaleError:
+        return None
 
 
 def name_of(spec, asked=()):
