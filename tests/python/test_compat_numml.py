@@ -199,6 +199,17 @@ def test_layers():
     vector = nn.model_to_vector(model)
     nn.vector_to_model(model, 2 * vector)
     same(nn.model_to_vector(model), 2 * vector)
+    leaf = vector.clone().requires_grad_()
+
+    def loss(weights):
+        nn.vector_to_model(model, weights)
+        return model(A, X).pow(2).sum()
+
+    (gradient,) = torch.autograd.grad(loss(leaf), leaf)
+    same(gradient, utils.fd(lambda w: loss(w.requires_grad_()), vector, 1e-6), 1e-6)
+    nn.vector_to_model(model, vector)  # parameters again
+    same(nn.model_to_vector(model), vector)
+    assert all(isinstance(p, torch.nn.Parameter) for p in model.parameters())
 
 
 def test_products_with_jacobians_and_differences():
