@@ -97,7 +97,7 @@ def _renamed(solve, options):
     if solve is None or "tol" not in options:
         return options
     known = inspect.signature(solve).parameters
-    name = next((n for n in ("tol", "tolerance", "rtol", "reltol", "eps") if n in known), "tol")
+    name = next((n for n in ("tol", "tolerance", "rtol", "reltol") if n in known), "tol")
     return {**{k: v for k, v in options.items() if k != "tol"}, name: options["tol"]}
 
 

@@ -17,11 +17,12 @@ class BICGSTABSettings(NamedTuple):
     logger: logging.Logger = logging.getLogger("bicgstab")
 
 
-def bicgstab(matmul_closure, rhs, initial_guess=None, settings=BICGSTABSettings()):
-    """x with A x = rhs, (n) or (n, k), to |r| <= max(reltol |b|, abstol). What is not reached is an error."""
+def bicgstab(matmul_closure, rhs, initial_guess=None, settings=BICGSTABSettings(), tolerance=None):
+    """x with A x = rhs, (n) or (n, k), to |r| <= max(reltol |b|, abstol). What is not reached is an error. tolerance is
+    reltol, over that of settings."""
     right, is_vector = columns("bicgstab", rhs)
     start = None if initial_guess is None else initial_guess.reshape(right.shape)
-    options = {"rtol": settings.reltol, "atol": settings.abstol}
+    options = {"rtol": settings.reltol if tolerance is None else tolerance, "atol": settings.abstol}
     if settings.matvec_max is not None:
         options["max_iterations"] = max(1, settings.matvec_max // 2)
     x = iterate(*product("bicgstab", matmul_closure), right, start, "bicgstab", settings.precon, **options)
