@@ -15,6 +15,7 @@ import lacuna
 import lacuna.compat.numml as numml
 import lacuna.compat.numml.sparse as sp
 from lacuna.compat.numml import autograd, iterative, krylov, nn, utils
+from lacuna.compat.numml.profiler import Profiler
 from lacuna.compat.numml.sparse import SparseCSRTensor
 
 D = torch.float64
@@ -227,6 +228,16 @@ def test_products_with_jacobians_and_differences():
     same(utils.sp_fd(f, A.detach(), 1e-5).data, utils.sp_grad(f, A).data, 1e-6)
     g = lambda x: x.pow(3).sum()  # noqa: E731
     same(utils.fd(g, b.detach(), 1e-5), utils.grad(g, b), 1e-6)
+
+
+def test_blocks_of_code_are_timed(capsys):
+    with Profiler("outer") as outer, Profiler("inner"):
+        pass
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("]")[0] for line in lines] == ["[outer", "  [inner"] and outer.running_time > 0
+    with pytest.raises(ZeroDivisionError), Profiler("outer"):  # what is raised within is not kept
+        1 / 0
+    assert "[outer]" in capsys.readouterr().out
 
 
 def test_names_to_come_are_there():

@@ -161,8 +161,9 @@ def _said(iteration, residual):
 def _least_squares(A, b, options, x0, return_info, damp):
     """By LSQR or LSMR, with the whole gradient."""
     _refuse("a matrix that is not square", x0=x0, return_info=return_info)
-    method = options.pop("method")
-    return A.lstsq(b, damp or None, method=Solver(A.flatten_blocks().pattern, method, **options) if options else method)
+    method, pattern = options.pop("method"), A.flatten_blocks().pattern
+    of = pattern.damped() if damp else pattern
+    return A.lstsq(b, damp or None, method=Solver(of, method, **options) if options else method)
 
 
 def _refuse(what, **options):
