@@ -48,7 +48,7 @@ def sparse_generic_lstsq(A, B, lstsq=None, transpose_lstsq=None):
     if lstsq is None:
         return tensor.lstsq(B)
     if tensor.shape[-2] < tensor.shape[-1] or tensor.ndim != 2:
-        raise ShapeError(f"sparse_generic_lstsq: A has shape {tuple(A.shape)}; a function of yours takes a matrix with at "
-                         "least as many rows as columns")  # fmt: skip
+        raise ShapeError(f"sparse_generic_lstsq: A has shape {tuple(A.shape)}; a function of yours takes a matrix with "
+                         "at least as many rows as columns")  # fmt: skip
     tensor = tensor.coalesce()
     return SparseGenericLstsq.apply(By(tensor.pattern, lstsq, transpose_lstsq, {}), False, tensor.values, B)
