@@ -324,7 +324,7 @@ def test_minimal_residuals_with_shifts():
     same(utils.minres(dense, b, shifts=shifts, value=2.0, settings=tight), want, 1e-7)
 
 
-def test_bicgstab_says_when_it_fails():
+def test_bicgstab_says_when_it_fails(caplog):
     """NaN there, and silence at the cap."""
     turn = torch.tensor([[0.0, 1], [-1, 0]], dtype=D)
     with pytest.raises(lacuna.LacunaError):
@@ -334,6 +334,9 @@ def test_bicgstab_says_when_it_fails():
     for precon in (torch.diag(1 / dense.diagonal()), lambda r: r / dense.diagonal()[:, None]):
         same(utils.bicgstab(dense, b, settings=utils.BICGSTABSettings(reltol=1e-11, precon=precon)),
              torch.linalg.solve(dense, b), 1e-8)  # fmt: skip
+    with caplog.at_level("INFO", "bicgstab"):
+        utils.bicgstab(dense, b)
+    assert "residual" in caplog.text
 
 
 def test_lsmr():

@@ -19,8 +19,8 @@ _WIDE = {torch.float64, torch.complex128}
 
 
 def t2j(x_torch):
-    """A JAX array of a torch tensor. What has 64 bits needs jax_enable_x64, which is the caller's to set; integers become
-    shorter without it."""
+    """A JAX array of a torch tensor. What has 64 bits needs jax_enable_x64, which is the caller's to set; integers
+    become shorter without it."""
     import jax
 
     is_wide = x_torch.dtype in _WIDE or x_torch.dtype == torch.int64

@@ -42,8 +42,8 @@ class SparseGenericLstsq(torch.autograd.Function):
 
 def sparse_generic_lstsq(A, B, lstsq=None, transpose_lstsq=None):
     """x that minimises |A x - B|, the shortest where there are many: A tall, wide or square, by Lacuna. With
-    `lstsq(A, B)` of the caller's, A has full column rank; transpose_lstsq(A, g) gives the shortest y with A^H y = g, and
-    where it is not given, lstsq gets A^H."""
+    `lstsq(A, B)` of the caller's, A has full column rank; transpose_lstsq(A, g) gives the shortest y with A^H y = g,
+    and where it is not given, lstsq gets A^H."""
     tensor = SparseTensor.of(A, "sparse_generic_lstsq")
     if lstsq is None:
         return tensor.lstsq(B)

@@ -160,9 +160,9 @@ class ValuesAt(torch.autograd.Function):
     def backward(ctx, bar):
         if ctx.is_last and torch.is_grad_enabled() and bar.requires_grad:
             warnings.warn(
-                "SparseTensor: torch's constructors of sparse tensors are differentiable once, and this gradient is made "
-                "to be differentiated again; make the tensor by lacuna.torch.SparseTensor(values, rows, columns, shape), "
-                "and .to_sparse_coo() where torch's is needed",
+                "SparseTensor: torch's constructors of sparse tensors are differentiable once, and this gradient is "
+                "made to be differentiated again; make the tensor by lacuna.torch.SparseTensor(values, rows, columns, "
+                "shape), and .to_sparse_coo() where torch's is needed",
                 LacunaWarning, stacklevel=2,
             )  # fmt: skip
         return None, assembled(ctx.places, bar)
