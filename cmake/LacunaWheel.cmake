@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a wheel holds besides what is installed everywhere: the headers as a Python module
-# (python/lacuna/_declarations.py), whose reading would take most of an import, and METIS, which the library looks for in
-# its own folder. With LACUNA_BUILT, which tests use, the libraries of a build and the headers are all the rest.
+# (python/lacuna/_declarations.py), whose reading would take most of an import, and METIS, which the library looks for
+# in its own folder. With LACUNA_BUILT, which tests use, the libraries of a build and the headers are all the rest.
 find_package(Python COMPONENTS Interpreter REQUIRED)
 file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/lacuna/*.h)
 set(declarations ${PROJECT_SOURCE_DIR}/python/lacuna/_declarations.py)
@@ -11,15 +11,17 @@ add_custom_command(OUTPUT ${declared} DEPENDS ${declarations} ${headers}
 add_custom_target(lacuna_declared ALL DEPENDS ${declared})
 install(FILES ${declared} DESTINATION .)
 
-# Nested dissection is worth half the flops of large factors, and users of a wheel cannot be asked for a package of the system.
-# METIS is under the Apache licence, parts of it under others that ask for their notices: without them it is left out.
+# Nested dissection is worth half the flops of large factors, and users of a wheel cannot be asked for a package of the
+# system. METIS is under the Apache licence, parts of it under others that ask for their notices: without them it is
+# left out.
 if(LACUNA_METIS STREQUAL "AUTO")
   find_library(LACUNA_LIBRARY_metis NAMES metis libmetis.so.5)
 else()
   set(LACUNA_LIBRARY_metis ${LACUNA_METIS})
 endif()
 if(LACUNA_METIS_LICENCE STREQUAL "AUTO")
-  find_file(LACUNA_NOTICE_metis NAMES libmetis5/copyright metis/LICENSE PATHS /usr/share/doc /usr/share/licenses NO_DEFAULT_PATH)
+  find_file(LACUNA_NOTICE_metis NAMES libmetis5/copyright metis/LICENSE
+    PATHS /usr/share/doc /usr/share/licenses NO_DEFAULT_PATH)
 else()
   set(LACUNA_NOTICE_metis ${LACUNA_METIS_LICENCE})
 endif()
@@ -28,7 +30,8 @@ if(LACUNA_LIBRARY_metis AND LACUNA_NOTICE_metis)
   install(PROGRAMS ${metis} DESTINATION lib RENAME libmetis.so)
   install(FILES ${LACUNA_NOTICE_metis} DESTINATION lib/licences RENAME libmetis.txt)
 elseif(NOT LACUNA_METIS STREQUAL "OFF")
-  message(WARNING "lacuna: METIS or its licence was not found (Debian: libmetis5): large factors of the wheel take more time and memory")
+  message(WARNING "lacuna: METIS or its licence was not found (Debian: libmetis5): "
+    "large factors of the wheel take more time and memory")
 endif()
 
 if(LACUNA_BUILT)

@@ -7,7 +7,8 @@ that is not listed is a fault.
 import inspect
 
 PARAMETERS = {
-    "Tensor": "b dense exponent index right u v values x row_indices col_indices gradient others",
+    "Tensor": """b dense exponent index right u v values x row_indices col_indices crow_indices ccol_indices
+        gradient others""",
     "Tensor | None": "x0 y",
     "_Matrix": "tensor given matrix target",
     "SparseTensor | Tensor | _Real": "other",
@@ -17,13 +18,13 @@ PARAMETERS = {
     "_Real": "threshold residual", "_Real | None": "rtol atol min max",
     "_Real | Tensor": "diag off_diag", "_Real | Tensor | None": "damp",
     "_Real | str": "ord",
-    "bool": "keepdim include_zeros requires_grad return_info upper unitriangular show_colorbar trainable",
+    "bool": "keepdim include_zeros requires_grad return_info upper unitriangular show_colorbar trainable equal_nan",
     "str": "method cmap", "str | None": "title name save_path", "str | PathLike[str]": "path",
     "torch.dtype": "dtype", "torch.device | str | None": "device", "dict[str, str] | None": "metadata",
     "_Form": "op", "Pattern": "pattern", "Callable[[Tensor], Tensor]": "function",
     "Iterable[_Matrix]": "tensors", "Iterable[tuple[Any, ...]]": "matrices", "Sequence[Sequence[int]]": "sizes",
     "Solver | Pattern": "by", "str | Factor | Callable[..., Any] | None": "preconditioner",
-    "Any": "args kwargs options ax batch_shape who told", "Factor": "factor",
+    "Any": "args kwargs options ax batch_shape who told report", "Factor": "factor",
 }  # fmt: skip
 # Where a name means something else in one method.
 OF_METHOD = {
@@ -47,14 +48,14 @@ RESULTS = {
         logical_or logical_xor lt map merged ne neg of pin_memory pow real reciprocal relu
         requires_grad_ retain_grad round rsqrt sddmm select_matrix share_memory_ sigmoid sign sin
         sinh softmax sqrt square squeeze t tan tanh to transpose tridiagonal tril triu trunc
-        unflatten_blocks unsqueeze with_values to_block_diagonal""",
+        unflatten_blocks unsqueeze with_values to_block_diagonal from_csr from_csc transposed""",
     "Tensor": """__rmatmul__ amax amin bmm col_indices count_nonzero det diag_part diagonal inverse_diagonal logdet
         logsumexp matmul max mean min mm mv norm prod quadratic_form row_indices slots solve_batch sum
         to_dense to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr to_torch_sparse trace
         triangular_solve solve __call__ rcond""",
     "tuple[Tensor, Tensor]": "slogdet logdet_estimate", "tuple[Tensor, int]": "connected_components",
     "SparseTensor | None": "grad", "SparseTensorList": "from_block_diagonal from_coo_list from_torch_sparse_list",
-    "Factorization": "lu cholesky factor refactor", 
+    "Factorization": "lu cholesky factor refactor",
     "list[SparseTensor]": "to_connected_components to_list", "Solver": "solver", "Pattern": "pattern",
     "torch.Size": "batch_shape block_shape shape sparse_shape", "tuple[int, int]": "sparse_dim total_shape",
     "list[torch.Size]": "shapes block_sizes",
@@ -86,7 +87,6 @@ _Real = float  # which is a method below
 _Form = Literal["N", "T", "H", "plain", "transposed", "conjugated", "adjoint"]
 _Matrix = SparseTensor | Tensor | Any
 
-def forget() -> None: ...
 def stack(tensors: Iterable[SparseTensor]) -> SparseTensor: ...
 '''
 # The result of solve depends on a flag.

@@ -8,6 +8,7 @@ source package of pyamgcl. A peer that cannot be had is said and left out.
 
 import ctypes
 import glob
+import importlib.util
 import os
 import subprocess
 import sys
@@ -141,6 +142,18 @@ def find(dimensions=2, krylov="cg", with_pyamg=False):
         kinds = {"smoothed": "pyamg, smoothed aggregation", "classical": "pyamg, Ruge-Stueben"}
         add("pyamg", lambda: [Peer(name, _pyamg(), 2, [kind, krylov]) for kind, name in kinds.items()])
     return peers
+
+
+def torch_sla():
+    """torch-sla's ways to solve a symmetric system on the CPU, by its own names: backend, method, preconditioner. What
+    Ran calls setup and solve are a forward and a backward. Ways that it has not here end with no line and an error."""
+    ways = ["scipy lu none", "scipy cg none", "scipy minres none", "pytorch cg jacobi", "pytorch cg amg",
+            "pyamg smoothed_aggregation none", "pyamg ruge_stuben none"]  # fmt: skip
+    if importlib.util.find_spec("torch_sla") is None:
+        print("torch-sla cannot be had here and is left out: pip install torch-sla")
+        return []
+    program = [sys.executable, os.path.join(HERE, "torch_sla_solve.py")]
+    return [Peer(f"torch-sla, {way.removesuffix(' none')}", program, 2, way.split()) for way in ways]
 
 
 class Klu:

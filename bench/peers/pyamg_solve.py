@@ -11,19 +11,8 @@ import time
 
 import numpy as np
 import pyamg
-import scipy.sparse as sp
 import scipy.sparse.linalg as spla
-
-
-def read(path):
-    """(A, b, near-null vectors or None, unknowns of a node), as write_system of the peers writes them."""
-    with open(path, "rb") as file:
-        n, nnz = np.fromfile(file, np.int64, 2)
-        offsets, columns = np.fromfile(file, np.int32, n + 1), np.fromfile(file, np.int32, nnz)
-        values, b = np.fromfile(file, float, nnz), np.fromfile(file, float, n)
-        near = np.fromfile(file, np.int64, 2)
-        vectors = np.fromfile(file, float, n * near[0]).reshape(n, near[0]) if near.size else None
-    return sp.csr_matrix((values, columns, offsets), shape=(n, n)), b, vectors, near[1] if near.size else 1
+from system import read_system
 
 
 def set_up(A, near_null, block, kind, krylov):
@@ -45,7 +34,7 @@ def solve(A, b, hierarchy, krylov, rtol):
 
 
 def main():
-    (A, b, near_null, block), rtol, left = read(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
+    (A, b, near_null, block), rtol, left = read_system(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
     first = True
     while first or left > 0:
         begin = time.perf_counter()

@@ -100,7 +100,8 @@ LAC_API lac_step lac_program_step(const lac_program *program, int i);
 /// Run all steps of a program.
 /// Arguments: `in` and `out` are the data pointers of the inputs and results on the context's device, contiguous, in
 /// the order of lac_program_input and lac_program_result; a result whose var is 0 is skipped.
-/// Cost: temporaries are freed at their last use.
+/// Cost: temporaries are freed at their last use. Fresh pages of large results on the host become huge ones where the
+/// system grants that.
 /// Errors: LAC_ERR_ARG for a NULL pointer to an array with numbers; those of the operators.
 LAC_API lac_status lac_program_run(lac_context *ctx, const lac_program *program, const void *const *in,
                                    void *const *out);

@@ -5,18 +5,18 @@
     (version, name, mode, like, metas, wants, given, step)      a step of a program, which makes objects of its own
     (kind, sizes, digest)                                       a pattern or a map
     (what, objects, arguments, place)                           what was derived of patterns (_derived.py)
-    ("solver", object)                                          the solver of a pattern with default options
 
 A graph that outlives its process, in a file or a compiler's cache, finds its calls by these names wherever the patterns
-are there again. A solver with options of its own and a factor have no such name: a graph that names one of them is good
-in its process alone.
+are there again. A pattern's solver has such a name where its options are words and numbers. Other solvers and factors
+have none: a graph that names one of them is good in its process alone.
 """
 
 import ast
 import hashlib
+from math import isfinite
 
 from ._core import ffi, lib, text
-from ._derived import found, made_of, youngest
+from ._derived import found, kept_or_made, youngest
 from ._handle import HANDLES
 from ._program import find
 from ._tables import FUNCTIONS, OPERATORS
@@ -45,12 +45,15 @@ def _identity(handle):
     if "origin" in handle.__dict__:
         what, keys, arguments, place = handle.origin
         parts = [_identity_of_key(key) for key in keys]
-        return None if None in parts else (what, tuple(parts), arguments, place)
-    if isinstance(handle, (Pattern, Map)):
-        return handle.kind, handle.sizes, _digest(handle)
-    pattern = handle.pattern if handle.kind == "lac_solver" else None
-    is_default = pattern is not None and pattern.__dict__.get("_solver") is handle
-    return ("solver", _identity(pattern)) if is_default else None
+        return None if None in parts or not _is_plain(arguments) else (what, tuple(parts), arguments, place)
+    return (handle.kind, handle.sizes, _digest(handle)) if isinstance(handle, (Pattern, Map)) else None
+
+
+def _is_plain(argument):
+    """Whether a text says all of it."""
+    if type(argument) is tuple:
+        return all(map(_is_plain, argument))
+    return argument is None or type(argument) in (str, bool, int) or type(argument) is float and isfinite(argument)
 
 
 def _identity_of_key(key):
@@ -69,7 +72,7 @@ def name_of(spec, asked=()):
     addresses = spec.objects
     known = {handle.address: handle for handle in list(HANDLES.values())} if addresses else {}
     objects = [_identity(known.get(address)) for address in addresses]
-    if None in objects or ("solver", None) in objects:
+    if None in objects:
         return _name_of_step(spec, (*asked, spec))
     op, floats = ("functions." * spec.is_composed) + spec.op.name, tuple([x.hex() for x in spec.floats])
     return repr((_VERSION, op, tuple(objects), spec.ints, floats, spec.dtype, spec.fit))
@@ -90,11 +93,9 @@ def _name_of_step(spec, asked):
 
 def _found(identity):
     """The object of this process that an identity names."""
-    if identity[0] == "solver":
-        return _found(identity[1]).solver()
     if len(identity) == 4:
         what, parts, arguments, place = identity
-        return made_of(what, tuple([_found(part).key for part in parts]), arguments)[place]
+        return kept_or_made(what, tuple([_found(part).key for part in parts]), arguments)[place]
     kind, sizes, digest = identity
     for handle in list(HANDLES.values()):
         if (handle.kind, handle.sizes) == (kind, sizes) and _digest(handle) == digest:

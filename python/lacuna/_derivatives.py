@@ -16,7 +16,7 @@ import numpy as np
 
 from ._core import lib
 from ._numpy import asarray, promoted
-from ._recorded import ACTIVE, Array, Tape, ids
+from ._recorded import ACTIVE, Array, Tape, expect_one_real, ids
 from .errors import ArgumentError, ShapeError
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ class _Level:
 
     def pull(self, seeds):
         """J^H seeds, one array for each leaf."""
+        self.tape.own()
         pairs = [(y, seed) for y, seed in zip(self.outputs, seeds) if seed is not None and y.is_tracked]
         outs, ins = [y.number for y, _ in pairs], [x.number for x in self.leaves]
         bars = ids([0] * len(ins))
@@ -99,6 +100,7 @@ class _Level:
 
     def push(self, tangents):
         """J tangents, one array for each output."""
+        self.tape.own()
         dots, found = [0 if t is None else t.number for t in tangents], {}
         tracked = [y.number for y in self.outputs if y.is_tracked]
         if tracked and any(dots):
@@ -142,8 +144,8 @@ def jvp(function: Callable[..., Any], arrays: Sequence[Any], tangents: Sequence[
 def value_and_grad(
     function: Callable[..., Any], argnums: int | Sequence[int] = 0
 ) -> Callable[..., tuple[Any, Any]]:
-    """A function that gives (value, gradient) of a function of one number, by its argument `argnums`, or by several of
-    them as a tuple. Other arguments are passed on as they are.
+    """A function that gives (value, gradient) of a function that returns one real number, by its argument `argnums`, or
+    by several of them as a tuple. Other arguments are passed on as they are.
 
     >>> lacuna.value_and_grad(lambda x, y: lacuna.dot(x, y), argnums=(0, 1))(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     (array(11.), (array([3., 4.]), array([1., 2.])))
@@ -160,9 +162,11 @@ def value_and_grad(
 
         level = _Level("grad", of_leaves, [given[place] for place in places])
         y = level.outputs[0]
-        if not level.is_one or y.size != 1:
-            what = f"an array of shape {y.shape}" if level.is_one else f"{len(level.outputs)} arrays"
-            raise ShapeError(f"grad: the function returned {what}; it must be one number: vjp takes any")
+        if not level.is_one:
+            raise ShapeError(
+                f"grad: the function returned {len(level.outputs)} arrays; it must be one number: vjp takes any"
+            )
+        expect_one_real("grad", y, ": vjp takes any")
         made = level.pull([level.tape.put(np.ones(y.shape, y.dtype), False)])
         return level.values(), made[0] if isinstance(argnums, int) else tuple(made)
 

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of patterns: transposes, triangles, unions, maps. It lives with them, and has their names.
+"""What is made of patterns: transposes, triangles, unions, maps, solvers. It lives with them, and has their names.
 
-A key names an object: (number, *sizes), or, of what is derived, ((what, keys, arguments, place), *sizes).
+A pattern has two tables of the latest requests: of solvers, whose analyses are dear, and of all else. A key names an
+object: (number, *sizes), or, of what is derived, ((what, keys, arguments, place), *sizes).
 """
 
+import contextlib
 import operator
+import threading
+from collections import OrderedDict
 
-from ._core import lib
+from ._core import lib, survive_fork
 from ._handle import HANDLES, KINDS
 from .errors import StaleError
 
@@ -20,8 +24,9 @@ _MAKE = {
     "blocked": lambda p, *sizes: p._derive(lib.lac_pattern_blocked, *sizes),
     "augmented": lambda p: p._derive(lib.lac_pattern_augmented),
     "fill": lambda p, ordering: p._fill(ordering),
-    "lstsq_solver": lambda p, method, damped: (p.lstsq_solver(method, damped),),
-    "solver": lambda p, *options: (p.solver(**dict(options)),),
+    "damped": lambda p: p._over_identity(),
+    "lstsq_solver": lambda p, method, damped: p._lstsq_solver(method, damped),
+    "solver": lambda p, *options: p._solver(dict(options)),
     "select": lambda p, rows, cols: p.select(rows, cols),
     "block_places": lambda p: p._block_places(),
     "spread": lambda p, *blocksize: p._spread(blocksize),
@@ -37,7 +42,40 @@ _MAKE = {
     "dense": lambda p: p._map(lib.lac_pattern_dense),
     "components": lambda p: p._map(lib.lac_pattern_components),
 }
-_MAX_DERIVED = 64  # of a pattern; the one that was made first goes
+_SOLVERS = ("solver", "lstsq_solver")
+_lock = survive_fork(threading.RLock())
+
+
+class Kept:
+    """What is made of one pattern or map; what was used longest ago goes first. Solvers, which hold analyses and
+    factors, are fewer, and nothing else takes their place."""
+
+    _MAX_DERIVED, _MAX_SOLVERS = 64, 16
+
+    def __init__(self):
+        self.derived, self.solvers = OrderedDict(), OrderedDict()
+
+    def _table(self, request):
+        return (self.solvers, self._MAX_SOLVERS) if request[0] in _SOLVERS else (self.derived, self._MAX_DERIVED)
+
+    def get(self, request):
+        table, _ = self._table(request)
+        made = table.get(request)
+        if made is not None:
+            with contextlib.suppress(KeyError):  # another thread may have let it go
+                table.move_to_end(request)
+        return made
+
+    def keep(self, request, made):
+        """What is kept for a request: `made`, or what another thread was quicker to make. The solver without options
+        stays: compiled code takes a pattern for it."""
+        table, most = self._table(request)
+        with _lock:
+            made = table.setdefault(request, made)
+            others = [old for old in table if old != request and old[0::2] != ("solver", ())]
+            for old in others[: max(len(table) - most, 0)]:
+                del table[old]
+            return made
 
 
 def is_traced():
@@ -50,13 +88,18 @@ def derived(what, keys, *arguments):
     that names a temporary, P.row_map() within a function, is good for as long as P.
     """
     if not is_traced():
-        return made_of(what, keys, arguments)
+        return kept_or_made(what, keys, arguments)
     if what in _PROMISED and len(keys[0]) > 1:
         return _promised(what, keys, arguments)
-    return made_of(what, tuple([fixed(key) for key in keys]), arguments)
+    return kept_or_made(what, tuple([fixed(key) for key in keys]), arguments)
 
 
-def made_of(what, keys, arguments):
+def made_once(what, keys, *arguments):
+    """The same for what few ask for again: nobody keeps it, but for compiled code, which names it."""
+    return derived(what, keys, *arguments) if is_traced() else _MAKE[what](*map(found, keys), *arguments)
+
+
+def kept_or_made(what, keys, arguments):
     """Constant: tracers call it once, and guard on the keys. A pattern that comes back as it went in is not held, or
     two would hold each other.
     """
@@ -65,9 +108,7 @@ def made_of(what, keys, arguments):
     made = kept.get(request)
     if made is None:
         made = _MAKE[what](*patterns, *arguments)
-        while len(kept) >= _MAX_DERIVED:
-            kept.pop(next(iter(kept)), None)
-        made = kept.setdefault(request, tuple([handle.key if handle in patterns else handle for handle in made]))
+        made = kept.keep(request, tuple([handle.key if handle in patterns else handle for handle in made]))
         for place, handle in enumerate(made):
             if not isinstance(handle, tuple):
                 handle._set(origin=(what, keys, arguments, place))  # by which other processes find it (_content.py)
@@ -79,7 +120,7 @@ def found(key):
     name = key[0]
     if type(name) is tuple:
         what, keys, arguments, place = name
-        return made_of(what, keys, arguments)[place]
+        return kept_or_made(what, keys, arguments)[place]
     try:
         return HANDLES[name]
     except KeyError:

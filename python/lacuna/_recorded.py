@@ -9,14 +9,14 @@ levels of derivatives of derivatives share one tape: an inner level differentiat
 """
 
 import threading
-from collections import Counter
+from collections import Counter, deque
 
 import numpy as np
 
 from ._core import WAITING, context, ffi, lib, release
 from ._dtypes import BY_CODE, DTYPES, promotions
 from ._program import FORWARD, find
-from .errors import ArgumentError, DtypeError
+from .errors import ArgumentError, DtypeError, ShapeError
 
 
 class _Active(threading.local):
@@ -41,6 +41,7 @@ class Tape:
 
     def __init__(self, borrowed=None):
         self.ctx, self.is_borrowed, self.holders = context(), borrowed is not None, Counter()
+        self.thread, self.dropped, self.outer = threading.get_ident(), deque(), []
         self.c = borrowed if self.is_borrowed else self._made()
 
     def _made(self):
@@ -49,14 +50,30 @@ class Tape:
         return ffi.gc(out[0], release(lib.lac_tape_destroy, "lac_tape", self.ctx))
 
     def __enter__(self):
-        self.outer, ACTIVE.tape = ACTIVE.tape, self
+        self.outer.append(ACTIVE.tape)
+        ACTIVE.tape = self
         return self
 
     def __exit__(self, *_):
-        ACTIVE.tape = self.outer
-        self.outer = None
-        if self.is_borrowed:
+        ACTIVE.tape = self.outer.pop()
+        if self.is_borrowed and not self.outer:
             self.c = None
+
+    def own(self):
+        """Refuse other threads than the tape's own, and let go of the vars whose arrays are gone. Python ends an Array
+        in whichever thread collects, and in the middle of a call of C: there it is only written down."""
+        if threading.get_ident() != self.thread:
+            raise ArgumentError(
+                "lacuna: a recorded array belongs to the thread that differentiates; compute with it there, or give "
+                "another thread its numbers, x.value"
+            )
+        while self.dropped:
+            number = self.dropped.pop()
+            self.holders[number] -= 1
+            if not self.holders[number]:
+                del self.holders[number]
+                if self.c is not None and not self.is_borrowed:
+                    lib.lac_tape_release(self.c, var(number))  # rules keep what they need
 
     def check(self, status=0):
         """Raise what a call on the tape failed with."""
@@ -66,6 +83,7 @@ class Tape:
 
     def put(self, numbers, is_leaf):
         """A NumPy array as a leaf or constant. The tape has a copy: what is written to the array later is not seen."""
+        self.own()
         numbers = np.asarray(numbers, order="C")
         own, shape, data = ffi.new("lac_array **"), ffi.new("int64_t[]", numbers.shape), ffi.from_buffer(numbers)
         like = DTYPES[numbers.dtype], numbers.ndim, shape
@@ -85,6 +103,7 @@ class Tape:
 
     def read(self, number):
         """The numbers of a var, as a NumPy array of their own."""
+        self.own()
         array = lib.lac_tape_value(self.c, var(number))
         if array == ffi.NULL:
             raise ArgumentError(
@@ -105,6 +124,7 @@ class Tape:
 
     def run(self, program, arrays):
         """The results of a program on arrays of this tape."""
+        self.own()
         values = {port.var: array.number for port, array in zip(program.inputs, arrays)}
         for at in range(lib.lac_program_steps(program.c)):
             step = lib.lac_program_step(program.c, at)
@@ -132,10 +152,7 @@ class Array:
         tape.holders[number] += 1
 
     def __del__(self):
-        tape = self.tape
-        tape.holders[self.number] -= 1
-        if not tape.holders[self.number] and tape.c is not None and not tape.is_borrowed:
-            lib.lac_tape_release(tape.c, var(self.number))  # rules keep what they need
+        self.tape.dropped.append(self.number)
 
     @property
     def ndim(self):
@@ -180,6 +197,17 @@ class Array:
 
     def __repr__(self):
         return f"lacuna.Array(shape={self.shape}, dtype={self.dtype})"
+
+
+def expect_one_real(who, y, otherwise=""):
+    """Refuse a result whose gradient is none: several numbers, or a complex one."""
+    if y.size != 1:
+        raise ShapeError(f"{who}: the function returned an array of shape {y.shape}; it must be one number{otherwise}")
+    if y.dtype.kind == "c":
+        raise DtypeError(
+            f"{who}: the function returned a complex number ({y.dtype}), which has no direction of steepest ascent; "
+            f"return lacuna.real of it, or lacuna.abs{otherwise}"
+        )
 
 
 def _on(tape, array):

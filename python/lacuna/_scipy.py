@@ -62,7 +62,8 @@ def from_scipy(matrix: Any, width: str = "auto") -> tuple[Pattern, NDArray[Any]]
 
     The same indices give the same pattern, with all that was analysed of it, while it is one of the last 16 that were
     asked for. Integers and booleans become float64, float16 float32. BSR keeps its blocks, values being
-    (nnz, *pattern.blocks); of matrix.tocsr() come single entries.
+    (nnz, *pattern.blocks); of matrix.tocsr() come single entries. Values of a matrix whose entries lie as slots do, CSR
+    with sorted columns, are its own data and not a copy: what is written to either is in both.
 
     >>> pattern, values = lacuna.from_scipy(scipy.sparse.csr_array([[4.0, 0.0], [1.0, 2.0]]))
     >>> pattern, values
@@ -94,18 +95,22 @@ def _indices(pattern, dtype):
 
 
 def _index_dtype(pattern, like):
-    """That of the indices of a matrix, else the one that SciPy chooses."""
-    from scipy.sparse import get_index_dtype
-
+    """That of the indices of a matrix, else the one that SciPy chooses, the narrower that holds them."""
     if like is not None and hasattr(like, "indices"):
         return like.indices.dtype
-    return like.coords[0].dtype if hasattr(like, "coords") else get_index_dtype(maxval=max(*pattern.shape, pattern.nnz))
+    if hasattr(like, "row"):
+        return like.row.dtype
+    return np.dtype(np.int32 if max(*pattern.shape, pattern.nnz) <= np.iinfo(np.int32).max else np.int64)
 
 
 def _indexed(matrix, dtype):
     """The matrix with indices of that type: the older classes choose their own."""
     if matrix.format == "coo":
-        matrix.coords = tuple([indices.astype(dtype, copy=False) for indices in matrix.coords])
+        row, col = (indices.astype(dtype, copy=False) for indices in (matrix.row, matrix.col))
+        if hasattr(matrix, "coords"):
+            matrix.coords = row, col
+        else:  # before SciPy 1.13
+            matrix.row, matrix.col = row, col
     elif hasattr(matrix, "indices"):
         matrix.indices, matrix.indptr = (a.astype(dtype, copy=False) for a in (matrix.indices, matrix.indptr))
     return matrix

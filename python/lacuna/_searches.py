@@ -10,8 +10,8 @@ from ._core import context, ffi, fields, lib, raise_later, raised, sized, text
 from ._handle import word
 from ._numpy import promoted
 from ._options import Borrowed, words
-from ._recorded import ACTIVE, Array, Tape, ids, var
-from .errors import ArgumentError, ShapeError
+from ._recorded import ACTIVE, Array, Tape, expect_one_real, ids, var
+from .errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,8 +75,7 @@ def _OBJECTIVE(_ctx, data, count, x, value, gradient):
         leaves = _leaves(tape, numbers)
         loss = known(data).function(*leaves)
         number = _one("minimise", loss)
-        if loss.size != 1:
-            raise ShapeError(f"minimise: the function returned an array of shape {loss.shape}; it must be one number")
+        expect_one_real("minimise", loss)
         return lib.lac_tape_gradient(tape.c, var(number), count, ids(numbers), value, gradient)
 
 
@@ -146,6 +145,7 @@ def checkpoint(function: Callable[..., Any], *arrays: Any, outputs: int = 1) -> 
     if tape is None:
         return function(*arrays)
     given = [a if isinstance(a, Array) else tape.put(promoted("checkpoint", i, a), False) for i, a in enumerate(arrays)]
+    tape.own()
     held, out = Callback((function, len(given), outputs), "checkpoint: the function"), ids([0] * outputs)
     ins = ids([a.number for a in given])
     tape.check(lib.lac_tape_checkpoint(tape.c, _SEGMENT, held.data, len(given), ins, outputs, out))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ._core import check, context, ffi, lib
-from ._derived import derived
+from ._derived import Kept, derived
 from ._handle import Handle, expect
 from ._indices import _data, _index, _ready
 from ._pairs import pairs_of
@@ -42,7 +42,7 @@ class Map(Handle):
 
     def _init(self):
         self._set(inputs=lib.lac_map_inputs(self.c), outputs=lib.lac_map_outputs(self.c))
-        self._set(sizes=(self.inputs, self.outputs), _derived={})
+        self._set(sizes=(self.inputs, self.outputs), _derived=Kept())
 
     @staticmethod
     def sized(inputs, outputs):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ._core import check, context, ffi, fields, lib, sized
-from ._derived import derived
+from ._derived import Kept, derived
 from ._handle import Handle, expect, word
 from ._indices import _data, _index, _indices, _list, _placed_indices, _pointer, _ready, _sizes
 from .errors import ArgumentError
@@ -32,6 +32,7 @@ _WIDTHS = {
     "64/32": lib.LAC_WIDTH_64_32,
     "64/64": lib.LAC_WIDTH_64_64,
 }
+_WORDS, _AUTO = (str, int, float, np.generic, Handle), ("method", "auto")
 _TRIANGLES = {"lower": lib.LAC_TRIANGLE_LOWER, "upper": lib.LAC_TRIANGLE_UPPER}
 
 
@@ -60,7 +61,7 @@ class Pattern(Handle):
         lib.lac_pattern_blocks(self.c, br, bc)
         self._set(blocks=(br[0], bc[0]), shape=shape, nnz=lib.lac_pattern_nnz(self.c))
         self._set(sizes=(*shape, self.nnz) if self.blocks == (1, 1) else ())
-        self._set(entries=None, _structure=None, _solver=None, _lstsq={}, _damped=None, _derived={})
+        self._set(entries=None, _structure=None, _derived=Kept())
 
     @staticmethod
     def sized(rows, cols, nnz):
@@ -440,35 +441,34 @@ class Pattern(Handle):
 
     def damped(self) -> Pattern:
         """This pattern over the identity, made once: least squares with damp are those of [A; damp]."""
-        if self._damped is None:
-            self._set(_damped=Pattern.vstack([self, Pattern.eye(self.shape[1])])[0])
-        return self._damped
+        return derived("damped", (self.key,))[0]
+
+    def _over_identity(self):
+        return (Pattern.vstack([self, Pattern.eye(self.shape[1])])[0],)
 
     def lstsq_solver(self, method: Literal["lsmr", "lsqr"] | None = None, damped: bool = False) -> Solver:
         """The solver of least squares with default options, analysed once. method: None, the direct one of the system
         that augmented() gives; "lsmr" or "lsqr", of the pattern itself or of damped()."""
-        from .solver import Solver
+        return derived("lstsq_solver", (self.key,), method, damped and method is not None)[0]
 
-        key = method, damped and method is not None
-        if key not in self._lstsq:
-            of = self.augmented()[0] if method is None else self.damped() if damped else self
-            self._lstsq[key] = Solver(of, method or "auto")
-        return self._lstsq[key]
+    def _lstsq_solver(self, method, damped):
+        of = self.augmented()[0] if method is None else self.damped() if damped else self
+        return (of.solver(method=method),)
 
     @property
     def is_solved(self) -> bool:
         """Whether the solver with default options is made."""
-        return self._solver is not None
+        return ("solver", (self.key,), ()) in self._derived.solvers
 
     def solver(self, **options: Any) -> Solver:
-        """The solver with default options, analysed once and kept; with options, those of Solver, a new one."""
+        """The solver with these options, those of Solver, analysed once: the pattern keeps the one without options, and
+        the latest 16 of those with words and numbers. One with functions or arrays is a new one each time."""
+        return solver_of(self, options)
+
+    def _solver(self, options):
         from .solver import Solver
 
-        if options:
-            return Solver(self, **options)
-        if self._solver is None:
-            self._set(_solver=Solver(self))
-        return self._solver
+        return (Solver(self, **options),)
 
     def spread(self, blocksize: Sequence[int]) -> Pattern:
         """The pattern with a block of (br, bc) in place of each entry: values are (nnz, br, bc), slot by slot."""
@@ -491,6 +491,14 @@ class Pattern(Handle):
     def __repr__(self):
         blocks = "" if self.blocks == (1, 1) else f", blocks of {self.blocks[0]} x {self.blocks[1]}"
         return f"Pattern({self.shape[0]} x {self.shape[1]}, nnz={self.nnz}{blocks})"
+
+
+def solver_of(pattern, options):
+    """Pattern.solver, of which a compiler needs no more than the pattern's key."""
+    given = {name: value for name, value in options.items() if value is not None and (name, value) != _AUTO}
+    if all([isinstance(value, _WORDS) for value in given.values()]):
+        return derived("solver", (pattern.key,), *sorted(given.items(), key=lambda item: item[0]))[0]
+    return pattern._solver(given)[0]
 
 
 def _restore(offsets, columns, shape, width, entries, blocks=(1, 1)):

@@ -260,6 +260,7 @@ static lac_status run_borrow_ports(lac_context *ctx, const lac_program *program,
     run_borrow(ctx, &results[i], &program->result[i].meta, out[i]);
     LAC_CHECK(out[i] || !results[i].array.count, LAC_ERR_ARG,
               "lac_program_run: out[%d] is NULL; give memory for this result", i);
+    if (ctx->space->is_host) lac_memory_wish_huge(out[i], lac_array_bytes(&results[i].array));  // it may be fresh
     if (!slots[v]) slots[v] = &results[i].array;
   }
 done:

@@ -3,6 +3,9 @@
 /// What the rooms of operators share.
 
 #include "autodiff/rule.h"
+
+#include <stdio.h>
+
 #include "autodiff/tape_impl.h"
 
 void lac_rule_nothing(lac_rule *rule) {
@@ -23,6 +26,12 @@ lac_var lac_tape_lacks(lac_tape *tape, const char *function, const char *what, c
   LAC_FAIL(LAC_ERR_ARG, "%s: %s is NULL; give %s", function, what, give);
 done:
   return lac_tape_fail(tape, status);
+}
+
+lac_var lac_tape_lacks_shape(lac_tape *tape, const char *function, int ndim) {
+  char give[48];
+  snprintf(give, sizeof give, "a list of %d sizes", ndim);
+  return lac_tape_lacks(tape, function, "shape", give);
 }
 
 lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x, lac_form form) {

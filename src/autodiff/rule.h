@@ -56,6 +56,9 @@ static inline lac_var lac_emit_matrix_bar(lac_tape *tape, const lac_pattern *p, 
 /// Fail for an argument that is NULL, LAC_ERR_ARG with the ways out: `what` it is, and what to `give`.
 lac_var lac_tape_lacks(lac_tape *tape, const char *function, const char *what, const char *give);
 
+/// The same for the shape of `ndim` dimensions.
+lac_var lac_tape_lacks_shape(lac_tape *tape, const char *function, int ndim);
+
 /// lac_remap, of which the identity costs nothing.
 lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x, lac_form form);
 

@@ -24,6 +24,11 @@ void *lac_realloc(void *block, size_t bytes);
 /// Give a block back. Accepts NULL. Safe from any thread, with no context alive.
 void lac_free(void *block);
 
+/// Let the fresh pages of a large block of host memory, whoever owns it, be huge ones where the system has them: one
+/// costs a third of the small ones it replaces when it is first written, and scattered access misses fewer
+/// translations. A wish: the block is as good without.
+void lac_memory_wish_huge(void *block, size_t bytes);
+
 /// Where array data lives: the host, or one CUDA device. Static, so that blocks outlive contexts.
 typedef struct lac_space lac_space;
 struct lac_space {

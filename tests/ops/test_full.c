@@ -42,7 +42,7 @@ static void full_refuses_what_is_no_shape_or_number(lac_context *ctx) {
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_DTYPE, "imaginary");
   lac_tape_clear(tape);
   CHECK(!lac_full(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 2, NULL, 1, 0).id);
-  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "full: the shape is NULL");
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "full: shape is NULL");
   lac_tape_clear(tape);
   CHECK(!lac_full(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 1, (int64_t[]){-2}, 1, 0).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "full");

@@ -151,6 +151,68 @@ def test_words_that_are_not_in_the_tables():
         A.logdet(method="no")
 
 
+@pytest.mark.parametrize("method", [{}, {"method": "lu"}, {"backend": "scipy"}, {"backend": "pytorch"}], ids=str)
+def test_words_are_read_whatever_the_method(method):
+    A, b = SparseTensor.tridiagonal(6), torch.ones(6, dtype=D)
+    parts = A.values, A.row_indices, A.col_indices, (6, 6)
+    for words in ({"preconditioner": "no"}, {"matrix_type": "no"}, {"preconditioner": sla.PreconditionerConfig("no")}):
+        for call in (lambda words: A.solve(b, **words), lambda words: sla.spsolve(*parts, b, **words)):
+            with pytest.raises(ValueError, match="must be one of"):
+                call({**method, **words})
+
+
+def test_what_does_not_act_is_refused():
+    """But for bounds on residuals and iterations, which a direct method keeps without being told."""
+    A, b = SparseTensor.tridiagonal(6), torch.ones(6, dtype=D)
+    want = torch.linalg.solve(A.to_dense(), b)
+    for words in ({"method": "lu"}, {"method": "cholesky"}, {"backend": "scipy"}):
+        same(A.solve(b, **words, tol=1e-6, atol=1e-6, maxiter=3, verbose=True), want, 1e-12)
+        for more in ({"preconditioner": "jacobi"}, {"restart": 4}):
+            with pytest.raises(lacuna.ArgumentError, match="does not act"):
+                A.solve(b, **words, **more)
+    for words in ({}, {"method": "cg"}, {"method": "lu"}):
+        with pytest.raises(lacuna.ArgumentError, match="damp.*lsqr"):
+            A.solve(b, damp=10.0, **words)
+        with sla.SolverConfig(damp=10.0), pytest.raises(lacuna.ArgumentError, match="damp.*lsqr"):
+            sla.spsolve(A.values, A.row_indices, A.col_indices, (6, 6), b, **words)
+    with sla.SolverConfig(damp=10.0), pytest.raises(NotImplementedError, match="damp"):
+        sla.solve(lambda x: A @ x, b)
+
+
+def test_options_act_without_a_method():
+    """With method="auto": a preconditioner makes it iterate, to the tolerance."""
+    A, b = SparseTensor(*entries(grid(20))), torch.ones(400, dtype=D)
+    x, info = sla.solve(A, b, preconditioner="jacobi", rtol=1e-3, return_info=True)
+    assert info.iterations > 0 and info.preconditioner == "jacobi" and 1e-9 < (A @ x - b).norm() / b.norm() <= 1e-3
+    for name in ("ilu", "amg", "none"):
+        assert sla.solve(A, b, preconditioner=name, return_info=True)[1].iterations > 0
+    loose, tight = (sla.solve(lambda x: A @ x, b, rtol=rtol) for rtol in (1e-1, 1e-11))
+    assert (A @ tight - b).norm() <= 1e-11 * b.norm() < (A @ loose - b).norm() <= 1e-1 * b.norm()
+
+
+@pytest.mark.parametrize("backend", ["pytorch", "eigen"])
+def test_an_iteration_is_chosen_by_the_values_without_a_factorisation(backend, monkeypatch):
+    """One rule for the method and the function; indefinite matrices are solved too."""
+    monkeypatch.setattr(SparseTensor, "is_positive_definite", None)
+    laplacian = grid(20)
+    skewed = laplacian + sp.diags_array(0.3 * np.ones(399), offsets=1)
+    for matrix, method in ((laplacian, "flexible_cg"), (skewed.tocoo(), "gmres")):
+        A, b = SparseTensor(*entries(matrix)), torch.ones(400, dtype=D)
+        words = {"backend": backend, "return_info": True}
+        for x, info in A.solve(b, **words), sla.solve(A, b, **words), sla.spsolve(*entries(matrix), b, **words):
+            assert info.method == method and info.iterations > 0
+            assert np.linalg.norm(matrix @ x.numpy() - 1) <= 1e-9 * 20
+    indefinite = (laplacian - 0.9 * sp.eye_array(400)).tocoo()
+    x = SparseTensor(*entries(indefinite)).solve(b, backend=backend)
+    assert np.linalg.norm(indefinite @ x.numpy() - 1) <= 1e-9 * 20
+
+
+def test_a_function_with_learnable_tensors_is_told_the_way():
+    theta, b = torch.tensor(2.0, dtype=D, requires_grad=True), torch.ones(3, dtype=D)
+    with pytest.raises(lacuna.ArgumentError, match=r"lacuna\.torch\.solve_operator\(function, theta, b\)"):
+        sla.solve(lambda x: theta * x, b)
+
+
 def test_torch_tensors_and_their_gradients():
     case, parts = given()
     dense, b = case.dense(), random(5, like=parts[0])
@@ -314,9 +376,9 @@ def test_least_squares_has_the_whole_gradient(method):
 def test_least_squares_with_damping(method):
     dense = random(8, 4, like=torch.zeros(1, dtype=D))
     b = random(8, like=dense)
-    want = torch.linalg.solve(dense.T @ dense + 0.25 * torch.eye(4, dtype=D), dense.T @ b)
-    for options in ({}, {"tol": 1e-12}):
-        same(SparseTensor.from_dense(dense).solve(b, method=method, damp=0.5, **options), want, 1e-7)
+    for more in ({}, {"tol": 1e-12}):
+        x = SparseTensor.from_dense(dense).solve(b, method=method, damp=0.5, **more)
+        same(x, torch.linalg.solve(dense.T @ dense + 0.25 * torch.eye(4, dtype=D), dense.T @ b), 1e-7)
 
 
 def test_a_factorization_is_differentiable():

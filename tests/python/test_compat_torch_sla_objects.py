@@ -7,6 +7,8 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg  # noqa: F401
 import torch
 from reference import same
 from sparse_cases import check, check2, entries, given, grid, random
@@ -177,6 +179,19 @@ def test_lists():
     assert [tuple(y.shape) for y in tensors @ bs] == [(4,), (9,)]
 
 
+def test_lists_and_matrices_go_with_those_of_lacuna(tmp_path):
+    base = lacuna.torch.SparseTensor.tridiagonal(3)
+    A = sla.SparseTensor.of(base)
+    for made in (A @ base, A + base, A * base, A / base, A == base):
+        assert type(made) is sla.SparseTensor
+    same((A @ base).to_dense(), base.to_dense() @ base.to_dense())
+    listed = sla.SparseTensorList([base])
+    assert type(listed * 2) is type(listed.exp()) is sla.SparseTensorList
+    assert [type(leaf) for leaf in torch.utils._pytree.tree_leaves(listed)] == [torch.Tensor]
+    torch.save(listed, tmp_path / "list.pt")
+    assert type(torch.load(tmp_path / "list.pt", weights_only=True)) is sla.SparseTensorList
+
+
 def test_copies_pickles_and_trees():
     _, parts = given()
     A = SparseTensor(*parts)
@@ -216,3 +231,14 @@ def test_problems():
     assert errors[1] < 0.3 * errors[0] < 0.1  # second order
     with pytest.raises(ValueError, match="lam"):
         datasets.bratu_1d(lam=4.0)
+
+
+@pytest.mark.parametrize("side", [30, 100])
+@pytest.mark.parametrize("dtype, size", [(torch.float32, 4), (torch.float64, 8), (torch.complex128, 16)])
+def test_memory_is_foreseen_as_scipys_factor_needs_it(side, dtype, size):
+    """About: within a factor of four of the numbers that SuperLU holds of a plane Laplacian."""
+    line = sp.diags_array([-1.0, 2, -1], offsets=[-1, 0, 1], shape=(side, side))
+    plane = sp.csc_array(sp.kron(line, sp.eye_array(side)) + sp.kron(sp.eye_array(side), line))
+    held = sp.linalg.splu(plane, "MMD_AT_PLUS_A", options={"SymmetricMode": True}).L.nnz * size
+    got = sla.estimate_direct_solver_memory(plane.nnz, side * side, dtype)
+    assert held / 4 < got < 4 * held and isinstance(got, int)

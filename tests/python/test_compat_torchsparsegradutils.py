@@ -215,6 +215,23 @@ def test_matrices_and_solvers_of_jax():
         same(A.grad.to_dense(), torch.where(single != 0, twin.grad, torch.zeros_like(single)), 1e-3)
 
 
+def test_solves_of_the_cupy_module_use_their_options():
+    dense, seen = positive(), {}
+    A, b = sparse(dense, torch.sparse_csr), random(6, like=dense)
+
+    def mine(A, B, **options):
+        seen.update(options)
+        return torch.linalg.solve(A.to_dense(), B)
+
+    cupy.sparse_solve_c4t(A, b, solve=mine, tol=1e-3, maxiter=7, more=1)
+    assert seen == {"tol": 1e-3, "maxiter": 7, "more": 1}
+    with pytest.raises(lacuna.ConvergenceError):
+        cupy.sparse_solve_c4t(A, b, solve="gmres", restart=1, maxiter=1, tol=1e-12)
+    with pytest.raises(ValueError, match="must be one of"):
+        cupy.sparse_solve_c4t(A, b, solve="cg", tolerance=1)
+    same(cupy.sparse_solve_c4t(A, b, solve="lu", tol=1e-3), torch.linalg.solve(dense, b))
+
+
 @layouts
 @pytest.mark.parametrize("shape", [(7, 4), (4, 7), (5, 5)])
 def test_least_squares(layout, shape):

@@ -148,6 +148,20 @@ def test_what_cannot_be_differentiated_says_so():
         lacuna.grad(lambda x: (x * kept[0]).sum())(b)
 
 
+def test_gradients_are_of_real_numbers():
+    z = np.array([1 + 2j, 3.0])
+    squared = lambda z: lacuna.sum(z * z)  # noqa: E731
+    for derivative in (lacuna.grad, lacuna.value_and_grad):
+        with pytest.raises(lacuna.DtypeError, match="complex.*lacuna.real.*vjp"):
+            derivative(squared)(z)
+    with pytest.raises(lacuna.DtypeError):
+        lacuna.minimise(squared, z)
+    real = lacuna.grad(lambda z: lacuna.real(squared(z)))(z)  # Re z^2 = x^2 - y^2: its gradient is 2 x - 2 i y
+    np.testing.assert_allclose(real, 2 * z.conj(), rtol=1e-14)
+    np.testing.assert_allclose(lacuna.grad(lambda z: lacuna.sum(lacuna.square(lacuna.abs(z))))(z), 2 * z, rtol=1e-14)
+    np.testing.assert_allclose(lacuna.vjp(squared, z)[1](np.array(1j))[0], 2 * z.conj() * 1j, rtol=1e-14)
+
+
 def test_values_are_constants_and_inputs_are_copied():
     x = b.copy()
 
@@ -235,6 +249,60 @@ def test_threads_have_tapes_of_their_own():
     assert len(made) == 40
     for gradient in made:
         np.testing.assert_array_equal(gradient, expected)
+
+
+def elsewhere(work):
+    """What comes of work in another thread, or what it raises."""
+    made = []
+
+    def run():
+        try:
+            made.append(work())
+        except Exception as error:  # noqa: BLE001
+            made.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return made[0]
+
+
+def test_recorded_arrays_stay_in_their_thread(monkeypatch):
+    released = []
+
+    class Spy:
+        def __getattr__(self, name):
+            if name == "lac_tape_release":
+                released.append(threading.get_ident())
+            return getattr(lacuna._core.lib, name)
+
+    monkeypatch.setattr(lacuna._recorded, "lib", Spy())
+
+    def function(x):
+        for use in (lambda: lacuna.sum(x * x), lambda: x + 1, lambda: x.value, lambda: lacuna.grad(lacuna.sum)(x)):
+            refused = elsewhere(use)
+            assert isinstance(refused, lacuna.ArgumentError) and "thread" in str(refused)
+        passing = [x * 2]
+        elsewhere(passing.clear)  # the last holder of that array ends there
+        return lacuna.sum(x * x)
+
+    np.testing.assert_array_equal(lacuna.grad(function)(b), 2 * b)
+    assert released and set(released) == {threading.get_ident()}
+    _, pull = lacuna.vjp(lambda x: x * x, b)
+    assert isinstance(elsewhere(lambda: pull(b)), lacuna.ArgumentError)
+    np.testing.assert_array_equal(pull(b)[0], 2 * b * b)
+
+
+def test_tapes_within_tapes_come_back():
+    """A search inside a derivative, with derivatives of its own: the outer tape is there again afterwards."""
+
+    def outer(x):
+        lacuna.minimise(lambda y: (y * y).sum() + lacuna.grad(lambda z: (z * z).sum())(np.ones(2)).sum(), np.ones(2))
+        return lacuna.grad(lambda z: (z * x * x).sum())(np.ones(2)).sum()
+
+    np.testing.assert_allclose(lacuna.grad(outer)(np.array([3.0, 4])), [6, 8])
+    report = lacuna.gradcheck(lambda x: lacuna.grad(lambda z: (z * z * z).sum())(x) * x, np.array([1.0, 2]))
+    assert report["adjoint"] < 1e-10
 
 
 class Exchanged:

@@ -121,6 +121,15 @@ def test_splu_solves_and_has_its_factors(dtype, trans, order):
     assert not sp.triu(ours.L, 1).nnz and not sp.tril(ours.U, -1).nnz
 
 
+def test_factors_are_those_of_the_matrix_that_was_given():
+    a, b = definite(), numbers(30)
+    a.sort_indices()
+    lu, given, before = ls.splu(a), a.toarray(), sl.spsolve(a.tocsc(), b)
+    a.data *= 100
+    close(lu.solve(b), before)
+    close((lu.L @ lu.U).toarray()[np.ix_(lu.perm_r, lu.perm_c)], given)
+
+
 def test_factorized_and_a_loop():
     a, b = system(form="csc"), numbers(30)
     close(ls.factorized(a)(b), sl.factorized(a)(b))
@@ -169,6 +178,23 @@ def test_krylov_methods_end_as_scipys(method):
     seen = []
     solve(a, b, progress=lambda iteration, residual: seen.append(residual))
     assert seen and seen[-1] <= 1e-5
+
+
+@pytest.mark.parametrize("make", [lambda a: a, sl.aslinearoperator])
+def test_no_iteration_is_none(make):
+    a, b, x0 = definite(), numbers(30), numbers(30)
+    for method in KRYLOV:
+        for start in (None, x0):
+            x, info = getattr(ls, method)(make(a), b, start, maxiter=0)
+            np.testing.assert_array_equal(x, np.zeros(30) if start is None else start)
+            assert info > 0  # SciPy returns its own maxiter, 0, which would mean success
+            if method != "gmres":  # SciPy's fails
+                np.testing.assert_array_equal(x, getattr(sl, method)(make(a), b, start, maxiter=0)[0])
+    if make(a) is a:
+        for ours, theirs, limit in ((ls.lsqr, sl.lsqr, "iter_lim"), (ls.lsmr, sl.lsmr, "maxiter")):
+            got, expected = (solve(a, b, x0=x0, **{limit: 0}) for solve in (ours, theirs))
+            np.testing.assert_array_equal(got[0], expected[0])
+            assert got[1] == 7 and got[2] == expected[2] == 0
 
 
 @pytest.mark.parametrize("method", KRYLOV)
@@ -294,6 +320,7 @@ def test_what_is_not_here_says_so():
     for call in (
         lambda: ls.inv(a), lambda: ls.splu(a, relax=1), lambda: ls.splu(a, options={"SymmetricMode": True}),
         lambda: ls.spilu(a, drop_tol=0.1), lambda: ls.onenormest(sl.aslinearoperator(a)),
+        lambda: ls.minres(a, np.ones(30), show=True), lambda: ls.minres(a, np.ones(30), check=True),
     ):  # fmt: skip
         with pytest.raises(NotImplementedError):
             call()

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """SciPy matrices straight into functions, patterns that are known again, and matrices out as they came in."""
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
 
 import lacuna
+from lacuna._content import name_of, restored
+from lacuna._handle import HANDLES
 from lacuna._interned import TABLE
+from lacuna._program import find
 
 sp = pytest.importorskip("scipy.sparse")
+ls = pytest.importorskip("lacuna.scipy")
 FORMATS = ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"]
 rng = np.random.default_rng(3)
 
@@ -158,3 +164,72 @@ def test_a_diagonal_keeps_its_zeros():
     pattern, values = lacuna.from_scipy(a)
     assert pattern.nnz == 6  # what lies inside the matrix, zeros too: the pattern does not depend on values
     np.testing.assert_array_equal(lacuna.to_dense(pattern, values), a.toarray())
+
+
+def solvers():
+    gc.collect()
+    return sum(1 for handle in list(HANDLES.values()) if handle.kind == "lac_solver")
+
+
+def test_a_pattern_keeps_its_solvers_by_their_options():
+    p = lacuna.from_scipy(matrix())[0]
+    assert p.solver() is p.solver(method="auto") is p.solver(rtol=None)
+    assert p.solver(method="gmres", rtol=1e-8) is p.solver(rtol=1e-8, method="gmres") is not p.solver(method="gmres")
+    assert p.solver(method="gmres", max_iterations=np.int64(5)) is p.solver(method="gmres", max_iterations=5)
+    assert p.lstsq_solver("lsqr") is p.solver(method="lsqr")
+    assert p.lstsq_solver("lsqr", damped=True) is p.damped().solver(method="lsqr")
+    assert p.lstsq_solver() is p.lstsq_solver(damped=True) is p.augmented()[0].solver()
+    hooked = dict(method="gmres", progress=lambda iteration, residual: False)
+    assert p.solver(**hooked) is not p.solver(**hooked)  # whoever is called belongs to one caller
+
+
+def test_solvers_have_names_that_other_processes_understand():
+    """Where their options are words and numbers, as their patterns have."""
+    p, values = lacuna.from_scipy(matrix())
+    factor = p.solver().factor(values)
+    for options, is_named in (({"method": "lu"}, True), ({"method": "gmres", "rtol": 1e-8}, True),
+                              ({"method": "gmres", "preconditioner": factor}, False)):  # fmt: skip
+        solver = p.solver(**options)
+        lacuna.solve(solver, values, np.ones(12))
+        (spec,) = map(find, solver.family.names.values())
+        name = name_of(spec)
+        assert restored(name) is spec if is_named else name is None
+
+
+def test_the_solvers_of_a_pattern_are_the_latest():
+    """Parts that are read take nothing from them; the one without options stays, and so does one that is used."""
+    p = lacuna.from_scipy(matrix(60, 60))[0]
+    default, used, left = p.solver(), p.solver(method="lu"), weakref.ref(p.solver(method="gmres"))
+    for i in range(60):
+        p.submatrix((i, i + 1), (0, 60)), p.submatrix((0, 60), (i, i + 1))
+    assert p.solver(method="lu") is used and left() is not None
+    before = solvers()
+    for i in range(40):
+        p.solver(method="gmres", rtol=10.0 ** -(i / 10 + 1))
+        assert p.solver(method="lu") is used
+    assert p.solver() is default and left() is None and solvers() <= before + 16
+
+
+@pytest.mark.parametrize("call", [
+    lambda a, b: ls.cg(a, b, M="multigrid"), lambda a, b: ls.gmres(a, b, M="ilu0"), lambda a, b: ls.lsmr(a, b),
+    lambda a, b: ls.spsolve(a, b, "NATURAL"), lambda a, b: ls.spilu(a).solve(b), lambda a, b: ls.lsqr(a, b, damp=0.1),
+])  # fmt: skip
+def test_scipys_functions_analyse_a_pattern_once(call, monkeypatch):
+    m, made, filled = matrix(30, 30), [], lacuna.solver.filled
+    monkeypatch.setattr(lacuna.solver, "filled", lambda *asked: made.append(asked) or filled(*asked))
+    a = (m + m.T + 20 * sp.eye_array(30)).tocsr()
+    call(a, np.ones(30)), call(2 * a, np.ones(30))
+    assert len(made) == 1
+
+
+def test_what_scipy_1_10_has_is_enough(monkeypatch):
+    """pyproject.toml asks for no more; get_index_dtype is public since 1.15, eye_array there since 1.12."""
+    a, b = matrix(), np.ones(12)
+    shifted = (a + a.T - 0.5 * sp.eye_array(12)).toarray()
+    for name in ("get_index_dtype", "eye_array"):
+        monkeypatch.delattr(sp, name, raising=False)
+    pattern, values = lacuna.from_scipy(a)
+    for like in (None, a, a.tocoo(), sp.coo_matrix(a)):
+        np.testing.assert_array_equal(pattern.to_scipy(values, like).toarray(), a.toarray())
+    x, info = ls.minres(a + a.T, b, shift=0.5, rtol=1e-11)
+    assert info == 0 and np.linalg.norm(shifted @ x - b) < 1e-9

@@ -112,14 +112,14 @@ def jvp(f):
 def test_a_transformed_tensor_that_is_not_in_theta_is_refused(transform):
     c, w, b = [t.detach() for t in system(torch.float64, n=4)]
     f = lambda w: lt.solve_operator(lambda x: stencil(c, w, x), (), b, **OPTIONS).sum()  # noqa: E731
-    with pytest.raises(lacuna.ArgumentError, match="give it in theta, or take its .detach()"):
+    with pytest.raises(lacuna.ArgumentError, match=r"give it in theta, .*, or take its \.detach\(\)"):
         transform(f)(torch.stack([w, w]) if transform is torch.func.vmap else w)
 
 
 def test_a_tensor_with_a_gradient_that_is_not_in_theta_is_refused():
     c, w, b = system(torch.float64, n=4)
     for of in (w, 2 * w):
-        with pytest.raises(lacuna.ArgumentError, match="give it in theta, or take its .detach()"):
+        with pytest.raises(lacuna.ArgumentError, match=r"give it in theta, .*, or take its \.detach\(\)"):
             lt.solve_operator(lambda c, x: stencil(c, of, x), (c,), b, **OPTIONS)  # noqa: B023
     taken = lt.solve_operator(lambda c, x: stencil(c, w.detach(), x), (c,), b, **OPTIONS)
     torch.testing.assert_close(taken, torch.linalg.solve(dense(c, w), b), rtol=1e-10, atol=1e-12)

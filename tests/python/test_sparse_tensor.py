@@ -134,6 +134,15 @@ def test_of_patterns_by_slots_and_by_entries():
     whole = SparseTensor.from_pattern(blocked, lt.remap(order, slots).reshape(-1, 5, 5))
     assert whole.shape == (1, 1, 5, 5)
     same(whole.flatten_blocks().to_dense(), given.dense())
+    csr = given.dense().to_sparse_csr()
+    derived = SparseTensor.from_torch(csr).structure.pattern  # whose entries are the slots
+    same(SparseTensor.from_pattern(derived, csr.values(), "entries").to_dense(), given.dense())
+
+
+def test_a_derived_pattern_has_no_order_of_entries():
+    pattern = SparseTensor.tridiagonal(5).pattern.transpose()[0].tril()[0]
+    with pytest.raises(lacuna.ArgumentError, match="derived from another"):
+        SparseTensor.from_pattern(pattern, torch.ones(pattern.nnz), order="entries")
 
 
 def test_dtypes_devices_and_gradients_are_those_of_values():
@@ -159,6 +168,45 @@ def test_halves_and_integers_are_computed_in_wider_dtypes():
     same(whole @ torch.ones(5, dtype=torch.float64), given.dense(torch.arange(11.0, dtype=torch.float64)).sum(1))
     assert (given.tensor() @ torch.ones(5, dtype=torch.complex64)).dtype == torch.complex128
     same(whole.to_dense(), given.dense(torch.arange(11)))
+
+
+HALVES = {
+    "product": lambda a, x: a @ x, "columns": lambda a, x: a @ x[:, None], "sparse": lambda a, x: (a @ a).values,
+    "solve": lambda a, x: a.solve(x), "start": lambda a, x: a.solve(x, method="cg", x0=x), "det": lambda a, x: a.det(),
+    "factor": lambda a, x: a.lu().solve(x), "logdet": lambda a, x: a.lu().logdet(), "lstsq": lambda a, x: a.lstsq(x),
+    "triangle": lambda a, x: a.triangular_solve(x), "norm": lambda a, x: a.norm(), "trace": lambda a, x: a.trace(),
+    "prod": lambda a, x: a.prod(0, include_zeros=False), "form": lambda a, x: a.quadratic_form(x),
+    "kron": lambda a, x: a.kron(a).values, "sddmm": lambda a, x: a.sddmm(x, x).values,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_halves_have_one_rule(name):
+    a, x = SparseTensor.tridiagonal(6, 4.0), torch.linspace(1, 2, 6, dtype=torch.float64)
+    twin = HALVES[name](a, x)
+    for dtype in (torch.bfloat16, torch.float16):
+        got = HALVES[name](a.to(dtype), x.to(dtype))
+        assert got.dtype == dtype
+        torch.testing.assert_close(got.double(), twin, rtol=0.02, atol=0.02)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        got = HALVES[name](a.bfloat16(), x.bfloat16())
+    assert got.dtype == torch.float32
+    torch.testing.assert_close(got.double(), twin, rtol=0.02, atol=0.02)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.bool, torch.complex32, torch.float16])
+def test_numbers_of_every_dtype_are_kept(dtype):
+    given = Given([2, 0, 1, 0, 2], [1, 0, 1, 0, 1], (3, 2))
+    numbers = {
+        torch.int64: [2**53 + 1, -(2**62), 2**62 + 3, 2**61 - 1, -3], torch.int32: [2**31 - 1, -7, -(2**31), 3, 0],
+        torch.uint8: [200, 3, 4, 5, 7], torch.bool: [True, False, True, True, True],
+    }  # fmt: skip
+    values = torch.tensor(numbers.get(dtype, [1 + 1j, 2, -3j, 0.5, 4] if dtype.is_complex else [1, 2, -3, 0.5, 4]))
+    wide = values.long() if dtype not in (torch.complex32, torch.float16) else values
+    a, expected = given.tensor(values.to(dtype)), given.dense(wide)
+    expected = (expected != 0).to(wide.dtype) if dtype == torch.bool else expected
+    assert a.to_dense().dtype == dtype and torch.equal(a.to_dense().to(wide.dtype), expected)
+    assert torch.equal(a.slots().to(wide.dtype), expected[[0, 1, 2], [0, 1, 1]])
 
 
 def test_repr_shows_shape_dtype_device_and_entries():
@@ -204,6 +252,21 @@ def test_indices_that_numpy_writes_to_are_noticed():
     second = SparseTensor(values, torch.from_numpy(rows), torch.from_numpy(columns), (2, 2))
     same(first.to_dense(), torch.diag(values))
     same(second.to_dense(), torch.diag(values).flip(1))
+
+
+def test_indices_that_are_read_may_be_written_to():
+    n = 100
+    at, values = torch.arange(n), torch.ones(n, dtype=torch.float64)
+    a = SparseTensor(values, at, at.clone(), (n, n))
+    a.row_indices[1] = a.col_indices[1] = 0
+    same(a.to_dense(), torch.eye(n, dtype=torch.float64))
+    assert torch.equal(a.row_indices, at) and torch.equal(a.col_indices, at)
+    rows = at.clone()
+    rows[1] = 0
+    other = SparseTensor(values, rows, at.clone(), (n, n))
+    expected = torch.eye(n, dtype=torch.float64)
+    expected[0, 1], expected[1, 1] = 1, 0
+    same(other.to_dense(), expected)
 
 
 def test_a_loop_of_solves_analyses_once():

@@ -2,6 +2,7 @@
 """Arithmetic, shapes, parts and reductions of SparseTensor against dense twins, and their derivatives."""
 
 import itertools
+import operator
 
 import numpy as np
 import pytest
@@ -124,6 +125,51 @@ def test_comparisons_are_of_entries():
     assert len({a, a}) == 1  # hashed by identity
 
 
+def twice(values):
+    """Two entries of one place."""
+    return Given([0, 0], [0, 0], (1, 1)).tensor(torch.tensor(values, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor"])
+@pytest.mark.parametrize("values", [((1, 2), (2, 1)), ((1, -1), (3, 4)), ((1, 2), (0, 4))])
+def test_comparisons_are_of_the_sum_of_entries_of_a_place(name, values):
+    a, b = (twice(v) for v in values)
+    expected = getattr(torch, name)(*[torch.tensor([[float(sum(v))]]) for v in values])
+    assert torch.equal(getattr(a, name)(b).to_dense(), expected)
+
+
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge"])
+@pytest.mark.parametrize("case", ["square", "batched", "blocks"])
+def test_comparisons_with_dense_tensors_are_at_stored_places(name, case):
+    given = GIVEN[case]
+    a, dense, stored, of = given.tensor(), given.dense(), places(given), getattr(operator, name)
+    for twin in (dense, dense.roll(1, 0), dense[:1]):
+        assert torch.equal(of(a, twin).to_dense(), of(dense, twin) & stored)
+        assert torch.equal(of(twin, a).to_dense(), of(twin, dense) & stored)
+    assert a.__eq__("one") is NotImplemented
+
+
+def test_torchs_sparse_operands():
+    given = GIVEN["square"]
+    a, dense, stored = given.tensor(), given.dense(), places(given)
+    for other in (a.to_sparse_csr(), a.to_sparse_coo()):
+        assert torch.equal((a == other).to_dense(), stored)
+        same((a / other).to_dense(), stored.double())
+        assert a.allclose(other)
+
+
+@pytest.mark.parametrize("near", [1e-12, 1e-5, 1e-4, 2])
+def test_allclose_is_of_each_number(near):
+    diagonal = torch.tensor([1e6, 1, 1e-9, torch.inf], dtype=torch.float64)
+    other = diagonal * torch.tensor([1, 1 + near, 1, 1])
+    a, b = SparseTensor.diag(diagonal), SparseTensor.diag(other)
+    assert a.allclose(b) == torch.allclose(a, b) == torch.allclose(a.to_dense(), b.to_dense())
+    few = b.tril(-1) + SparseTensor.eye(4)  # stores other places
+    assert few.allclose(few + b.triu(1)) and not few.allclose(b)
+    nan = a * torch.nan
+    assert not nan.allclose(nan) and nan.allclose(nan, equal_nan=True)
+
+
 @pytest.mark.parametrize("name", ["square", "batched", "blocks"])
 def test_dense_operands(name):
     given = GIVEN[name]
@@ -238,6 +284,60 @@ def test_parts_of_a_batch():
                          (lambda: stack([a[0], GIVEN["wide"].tensor()]), ValueError)):  # fmt: skip
         with pytest.raises(error):
             wrong()
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda a: a.index_select(2, torch.tensor([1])), lambda a: a.index_select(-3, [0]),
+    lambda a: torch.transpose(a, 0, 3), lambda a: a.transpose(-3, 0),
+])  # fmt: skip
+def test_dimensions_that_are_not_there_are_said(wrong):
+    with pytest.raises(lacuna.ShapeError, match="of a tensor with 2"):
+        wrong(GIVEN["square"].tensor())
+
+
+@pytest.mark.parametrize("name", ["square", "batched", "blocks"])
+def test_no_dimensions_are_all_of_them(name):
+    given = GIVEN[name]
+    for function in ("sum", "mean", "amax", "amin"):
+        same(getattr(given.tensor(), function)(dim=()), getattr(given.dense(), function)(dim=()))
+        same(getattr(given.tensor(), function)(()), getattr(torch, function)(given.dense(), ()))
+
+
+def test_lists_of_rows_and_columns_give_a_submatrix():
+    given = GIVEN["square"]
+    same(given.tensor()[[0, 3], [0, 4]].to_dense(), given.dense()[[0, 3]][:, [0, 4]])
+
+
+def test_rows_are_made_one_by_one(monkeypatch):
+    made, take = [], SparseTensor.__getitem__
+    monkeypatch.setattr(SparseTensor, "__getitem__", lambda self, i: made.append(i) or take(self, i))
+    rows = iter(GIVEN["square"].tensor())
+    assert made == []
+    same(next(rows), GIVEN["square"].dense()[0])
+    assert made == [0]
+    same(torch.stack(list(rows)), GIVEN["square"].dense()[1:])
+
+
+def test_tensors_with_the_same_entries_stack():
+    x = GIVEN["square"].dense()
+    made = stack([SparseTensor.from_dense(x), SparseTensor.from_dense(2 * x)])
+    same(made.to_dense(), torch.stack([x, 2 * x]))
+    at, turned = torch.arange(3), torch.tensor([2, 0, 1])
+    values = torch.tensor([1.0, 2, 3], dtype=torch.float64)
+    parts = [SparseTensor(values, at, at, (3, 3)), SparseTensor(values, turned, turned, (3, 3))]
+    for order in (parts, parts[::-1]):  # the same places in two orders
+        same(stack(order).to_dense(), torch.stack([part.to_dense() for part in order]))
+
+
+def test_a_gradient_must_have_the_entries():
+    at = torch.arange(3)
+    values = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    a = SparseTensor(values, at.flip(0), at.flip(0), (3, 3))
+    bar = torch.tensor([1.0, 2, 3], dtype=torch.float64)
+    with pytest.raises(lacuna.ArgumentError, match="another order"):
+        (a * 1).backward(SparseTensor(bar, at, at, (3, 3)))
+    (a * 1).backward(a.with_values(bar))
+    same(values.grad, bar)
 
 
 # -- reductions -------------------------------------------------------------------------------------------------------

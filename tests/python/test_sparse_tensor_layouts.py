@@ -10,6 +10,7 @@ from sparse_cases import GIVEN, Given, check, check2, differentiates, random
 
 import lacuna
 from lacuna.torch import SparseTensor
+from lacuna.torch.sparse import stack
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
 LAYOUTS = {
@@ -336,6 +337,14 @@ def test_from_dense_stores_what_any_matrix_of_a_batch_needs():
         SparseTensor.from_dense(dense, top_k=10)
 
 
+def test_from_dense_keeps_nan():
+    dense = torch.tensor([[1, torch.nan], [0, 1]], dtype=torch.float64)
+    a = SparseTensor.from_dense(dense)
+    assert a.nnz == dense.to_sparse()._nnz() == 3
+    torch.testing.assert_close(a.to_dense(), dense, equal_nan=True)
+    assert SparseTensor.from_dense(dense[:, :, None, None].expand(2, 2, 3, 3), (0, 1)).nnz == 3
+
+
 def test_scipy_there_and_back():
     given = GIVEN["square"]
     out = given.tensor().to_scipy()
@@ -380,6 +389,29 @@ def test_symmetry_is_judged_of_each_matrix_and_of_sums():
     assert z.is_hermitian() and not z.is_symmetric()
     b = GIVEN["blocks"].tensor()
     assert (b + b.T).is_symmetric() and not b.is_symmetric()
+
+
+@pytest.mark.parametrize("size, is_hermitian", [(1e-20, True), (5e-16, True), (1e-14, False), (1.0, False)])
+@pytest.mark.parametrize("scale", [1.0, 1e8])
+def test_solvers_and_predicates_judge_alike(size, is_hermitian, scale):
+    """Entries that are small relative to the root of a_ii a_jj do not count, whatever their signs are."""
+    dense = torch.tensor([[scale, size], [-size, 1 / scale]], dtype=torch.float64)
+    a = SparseTensor.from_dense(dense)
+    assert a.is_hermitian() == a.is_symmetric() == a.is_positive_definite() == is_hermitian
+    assert a.detect_matrix_type() == ("spd" if is_hermitian else "general")
+    assert not a.is_symmetric(rtol=1e-12) and a.is_symmetric(rtol=2) and a.is_symmetric(atol=2 * size)
+    assert stack([a, a]).is_hermitian().tolist() == [is_hermitian] * 2
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.bool, torch.float16, torch.float32])
+def test_symmetry_of_every_dtype(dtype):
+    for dense in (torch.tensor([[1, 1], [1, 1]]), torch.tensor([[1, 1], [0, 1]]), torch.tensor([[1, 3], [5, 1]])):
+        dense = dense.to(dtype)
+        a = SparseTensor(dense.flatten(), [0, 0, 1, 1], [0, 1, 0, 1], (2, 2))
+        assert a.is_symmetric() == a.is_hermitian() == torch.equal(dense, dense.T)
+        assert a.is_symmetric(atol=2)
+    huge = torch.tensor([[0, 2**53 + 1], [2**53, 0]])
+    assert not SparseTensor.from_dense(huge).is_symmetric() and SparseTensor.from_dense(huge + huge.T).is_symmetric()
 
 
 def test_definiteness_is_judged_by_a_factorisation():

@@ -6,7 +6,7 @@ import io
 import pytest
 import torch
 from reference import same
-from sparse_cases import GIVEN, random
+from sparse_cases import GIVEN, Given, random
 
 import lacuna
 from lacuna.torch import SparseTensor, SparseTensorList
@@ -56,6 +56,60 @@ def test_products_and_solves_of_each():
         parts.solve(right[:2])
 
 
+def test_lists_have_the_methods_of_their_parts():
+    """All but what needs an index of the parts, or makes sense of one matrix alone."""
+    public = {name for name in dir(SparseTensor) if not name.startswith("_")}
+    single = {name for name in public if isinstance(getattr(SparseTensor, name), property)}
+    alone = set("eye diag tridiagonal of from_pattern from_dense from_scipy from_torch from_torch_sparse "
+                "from_csr from_csc load save with_values solve_batch size dim backward sparse_dim expand unsqueeze "
+                "squeeze index_select "
+                "select_matrix is_complex is_floating_point inverse_on to_connected_components neg mv mm bmm diag_part "
+                "to_torch_sparse eq ne lt le gt ge logical_and logical_or logical_xor".split())  # fmt: skip
+    assert not {name for name in public - single - alone if not hasattr(SparseTensorList, name)}
+
+
+@pytest.mark.parametrize("name", "expm1 log1p asin atan isnan rsqrt bfloat16 tril triu softmax".split())
+def test_further_methods_act_on_each(name):
+    cases = [Given([0, 1, 2], [0, 1, 2], (3, 3)), Given([0, 1], [1, 0], (2, 2))]
+    made = getattr(SparseTensorList([case.tensor() for case in cases]), name)()
+    assert type(made) is SparseTensorList
+    for got, case in zip(made, cases):
+        twin = getattr(case.tensor(), name)()
+        assert got.structure.is_alike(twin.structure) and torch.equal(got.slots().isnan(), twin.slots().isnan())
+        torch.testing.assert_close(got.slots(), twin.slots(), equal_nan=True)
+
+
+def test_products_and_least_squares_of_pairs():
+    cases = [GIVEN["square"], Given([0, 1, 2, 2], [0, 1, 0, 1], (3, 2))]
+    listed = SparseTensorList([case.tensor() for case in cases])
+    x = [random(case.dense().shape[1], like=case.values) for case in cases]
+    b = [case.dense() @ one for case, one in zip(cases, x)]
+    for got, twin in zip(listed.matmul(x), b):
+        same(got, twin)
+    for got, case, one in zip(listed.lstsq(b), cases, b):
+        same(got, torch.linalg.pinv(case.dense()) @ one, 1e-8)
+
+
+class Named(SparseTensorList):
+    """A list of a class of its own."""
+
+
+def test_subclasses_stay_and_are_trees_and_load():
+    a = GIVEN["square"].tensor()
+    listed = Named([a, a.T])
+    for made in (listed * 2, listed.exp(), -listed, listed @ listed, listed[:1], listed.T, listed + 1):
+        assert type(made) is Named
+    leaves, spec = torch.utils._pytree.tree_flatten(listed)
+    assert len(leaves) == 2 and leaves[0] is a.values
+    assert type(torch.utils._pytree.tree_unflatten(leaves, spec)) is Named
+    file = io.BytesIO()
+    torch.save(listed, file)
+    file.seek(0)
+    loaded = torch.load(file, weights_only=False)
+    assert type(loaded) is Named
+    same(loaded[1].to_dense(), a.T.to_dense())
+
+
 def test_block_diagonals_there_and_back():
     names = ["wide", "square", "blocks"]
     values = [GIVEN[name].values.clone().requires_grad_() for name in names]
@@ -99,11 +153,29 @@ def test_torchs_functions_take_sparse_tensors():
     same(torch.abs(a).to_dense(), dense.abs())
     same(torch.trace(a), dense.trace())
     same(torch.neg(a).to_dense(), -dense)
+    for name in ("square", "batched", "blocks", "complex"):
+        same(torch.norm(GIVEN[name].tensor()), torch.norm(GIVEN[name].dense()))
+    with pytest.raises(lacuna.ArgumentError, match="of all its numbers"):
+        torch.norm(a, p=1)
     assert torch.equal(a, a) and torch.equal(torch.gt(torch.tensor(0), a).values, (a < 0).values)
     with pytest.raises(TypeError):
         torch.fft.fft(a)
     with pytest.raises(lacuna.ArgumentError, match="first argument"):
         torch.pow(dense, a)
+
+
+@pytest.mark.parametrize("call", [
+    lambda a, x: torch.add(a, a, alpha=2), lambda a, x: torch.sub(x, a, alpha=2),
+    lambda a, x: torch.div(a, 2.0, rounding_mode="floor"), lambda a, x: torch.mv(a, x[0], out=x[1]),
+    lambda a, x: torch.add(a, x, out=x), lambda a, x: x.add_(a), lambda a, x: x.mul_(a), lambda a, x: torch.relu_(a),
+    lambda a, x: torch.matmul(input=a, other=x), lambda a, x: torch.exp(a, out=x),
+])  # fmt: skip
+def test_what_torchs_functions_ask_beyond_operators_is_refused(call):
+    a, x = GIVEN["square"].tensor(), torch.ones(5, 5, dtype=torch.float64)
+    values = a.values.clone()
+    with pytest.raises((TypeError, lacuna.ArgumentError)):
+        call(a, x)
+    assert torch.equal(x, torch.ones_like(x)) and torch.equal(a.values, values)
 
 
 def test_sparse_tensors_of_no_entries_and_no_rows():

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solves, factorizations, determinants and least squares of SparseTensor against dense twins, and their derivatives."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from reference import same
@@ -90,6 +93,26 @@ def test_not_to_converge_is_an_error_or_is_said():
     assert info.residual == pytest.approx(float((b - a @ x).norm() / b.norm()))
 
 
+@pytest.mark.parametrize("mode", ["backward", "forward"])
+def test_a_derivative_that_does_not_converge_is_an_error(mode):
+    a, b = SparseTensor.tridiagonal(400), torch.ones(400, dtype=torch.float64)
+    start = torch.linalg.solve(a.to_dense(), b)
+    solve = lambda b: a.solve(b, method="cg", preconditioner="identity", max_iterations=3, x0=start)  # noqa: E731
+    same(solve(b), start)
+    direction = torch.arange(400, dtype=torch.float64).sin()
+    with pytest.raises(lacuna.ConvergenceError):
+        torch.func.jvp(solve, (b,), (direction,)) if mode == "forward" else torch.func.grad(
+            lambda b: solve(b) @ direction
+        )(b)
+
+
+@pytest.mark.parametrize("more", [{}, {"x0": torch.zeros(2, dtype=torch.float64)}])
+def test_what_a_solve_warns_of_is_a_warning_where_no_report_is_asked_for(more):
+    a = SparseTensor.from_dense(torch.tensor([[1.0, 1], [1, 1 + 3e-15]], dtype=torch.float64))
+    with pytest.warns(lacuna.AccuracyWarning):
+        a.solve(torch.tensor([1, 1.001], dtype=torch.float64), accept_singular=True, **more)
+
+
 def test_small_right_hand_sides_are_solved_as_large_ones_are():
     a = poisson(50)
     for size in (1e-12, 1e-200):
@@ -113,6 +136,41 @@ def test_one_analysis_serves_a_batch_and_a_solver_is_kept():
     assert a.solver(method="cg", rtol=1e-8) is a.solver(rtol=1e-8, method="cg")
     assert a.solver() is a.pattern.solver()
     assert a.solver(method="cg") is not a.solver(method="gmres")
+
+
+def test_parts_and_other_solvers_do_not_take_the_place_of_a_solver():
+    a = SparseTensor.tridiagonal(50)
+    key = a.solver(method="lu").key
+    transposed = a.pattern.transpose()[0].key
+    for i in range(40):
+        same(a[i], a.to_dense()[i])
+        a[:, i], a[i, i]
+    assert a.solver(method="lu").key == key and a.pattern.transpose()[0].key == transposed
+    for i in range(30):
+        a.solver(method="cg", max_iterations=i + 1)
+        assert a.solver(method="lu").key == key  # the one that was used longest ago goes
+    for i in range(100):
+        a[i % 7 : 10 + i, 3:]
+    assert a.solver(method="lu").key == key
+
+
+def test_functions_among_options_are_not_kept():
+    a, b = SparseTensor.tridiagonal(40), torch.ones(40, dtype=torch.float64)
+    seen = []
+
+    class Watch:
+        __hash__ = None
+
+        def __call__(self, iteration, residual):
+            seen.append(iteration)
+            return False
+
+    watch = Watch()
+    gone = weakref.ref(watch)
+    same(a.solve(b, method="cg", progress=watch), torch.linalg.solve(a.to_dense(), b))
+    del watch
+    gc.collect()
+    assert seen and gone() is None
 
 
 def test_options_are_those_of_solvers():
@@ -166,6 +224,21 @@ def symmetric(batch=()):
     given = GIVEN["square"]
     a = given.tensor()
     return (a + a.T) * 1.0, given.dense() + given.dense().T
+
+
+@pytest.mark.parametrize("ask, formula", [
+    (lambda factor: factor.solve(torch.ones(2)), torch.reciprocal),
+    (lambda factor: factor.solve(torch.ones(2, dtype=torch.float64)).float(), torch.reciprocal),
+    (lambda factor: factor.logdet(), lambda values: values.log().sum()),
+    (lambda factor: factor.slogdet()[1], lambda values: values.log().sum()),
+])
+def test_a_factorization_refuses_changed_values_whatever_is_asked(ask, formula):
+    values = torch.tensor([2.0, 3.0])
+    factor = SparseTensor.diag(values).lu()
+    torch.testing.assert_close(ask(factor), formula(values))
+    values.mul_(10)
+    with pytest.raises(lacuna.StaleError, match="other values"):
+        ask(factor)
 
 
 def test_cholesky_refuses_what_is_not_definite():

@@ -110,6 +110,8 @@ FUNCTIONS = {
     "left_part": lambda a, b: b @ a[0:5, 1:4],
     "numbers": lambda a, b: (1 - a / 2 + b[0] * a - a * b[1]) @ b,
     "dense_operands": lambda a, b: (b - a).sum(0) + (a - b).sum(1) + (a * b[:, None]) @ b,
+    "start": lambda a, b: a.solve(b, x0=b) + a.solve(b, method="gmres", x0=b, op="H") + a.solve(b, op="T", x0=0 * b),
+    "factorization": lambda a, b: a.lu().solve(b) + a.factor().solve(b, op="T") + a.lu().logdet(),
     "mean": lambda a, b: a.mean(0) + a.prod(1, include_zeros=False),
 }
 
@@ -127,6 +129,29 @@ def test_compiled_methods_of_a_tensor_made_outside_and_inside(name, compiled):
     values = given.values.clone().requires_grad_()
     got = compiled(lambda v, b: function(a.with_values(v), b))(values, b)
     same(torch.autograd.grad(got.pow(3).sum(), values), grad)
+
+
+@pytest.mark.parametrize("function, said", [
+    (lambda a, b: a.solve(b, return_info=True)[0], "return_info"), (lambda a, b: a.lu().rcond(), "make it outside"),
+])  # fmt: skip
+def test_what_compiled_code_does_not_have_is_said(function, said, compiled):
+    given = GIVEN["square"]
+    with pytest.raises(Exception, match=said):
+        compiled(function)(given.tensor(), random(5, like=given.values))
+
+
+@pytest.mark.parametrize("name", ["batched", "blocks", "complex"])
+def test_compiled_solves_from_a_start(name, compiled):
+    given = GIVEN[name]
+    b = random(*given.batch, given.matrix().shape[-1], like=given.values)
+    a = given.tensor(given.values.clone().requires_grad_())
+    matrix = given.matrix(a.values)
+    for op, turned in (("N", matrix), ("T", matrix.mT), ("H", matrix.mH)):
+        got = compiled(lambda a, b, op=op: a.solve(b, x0=torch.zeros_like(b), op=op))(a, b)
+        expected = torch.linalg.solve(turned, b)
+        same(got, expected)
+        loss, twin_loss = got.abs().pow(3).sum(), expected.abs().pow(3).sum()
+        same(torch.autograd.grad(loss, a.values), torch.autograd.grad(twin_loss, a.values, retain_graph=True))
 
 
 def test_compiled_functions_return_sparse_tensors(compiled):
@@ -149,6 +174,31 @@ def test_a_tensor_made_of_indices_within_compiled_code_checks_them(compiled):
         same(torch.autograd.grad(got.pow(3).sum(), values), expected)
     with pytest.raises(lacuna.StaleError, match="compiled for other indices"):
         solve(given.values.clone().requires_grad_(), columns, rows, b)
+
+
+INDEXED = {  # functions that do not read the values that the tensor was made of
+    "with_values": lambda v, row, col, b: SparseTensor(v, row, col, (3, 3)).with_values(b) @ b,
+    "sddmm": lambda v, row, col, b: SparseTensor(v, row, col, (3, 3)).sddmm(b, b).values,
+    "gradient": lambda v, row, col, b: F.grad(lambda w: (SparseTensor(w, row, col, (3, 3)) @ b).pow(3).sum())(v),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+@pytest.mark.parametrize("name", INDEXED)
+def test_indices_are_checked_where_values_are_not_read(name, backend):
+    torch._dynamo.reset()
+    function = torch.compile(INDEXED[name], fullgraph=True, backend=backend)
+    at, columns = torch.arange(3), torch.arange(3)
+    v, b = torch.tensor([1.0, 2, 3], dtype=torch.float64), torch.tensor([1.0, 10, 100], dtype=torch.float64)
+    same(function(v, at, columns, b), {"with_values": b * b, "sddmm": b * b, "gradient": 3 * v**2 * b**3}[name])
+    with pytest.raises(lacuna.StaleError, match="compiled for other indices"):
+        function(v, at.flip(0), columns, b)
+
+
+def test_compiled_code_leaves_values_as_they_are(compiled):
+    values = torch.tensor([-0.0, 1.0])
+    got = compiled(lambda v, at: SparseTensor(v, at, at, (2, 2)).values)(values, torch.arange(2))
+    assert torch.equal(got.signbit(), values.signbit())
 
 
 # -- files, pickles, processes ----------------------------------------------------------------------------------------
@@ -219,6 +269,13 @@ def test_workers_of_a_data_loader(method):
     for index, (a, x) in enumerate(loader):
         same(a.to_dense(), GIVEN["square"].dense() * (index + 1))
         same(a @ x, torch.ones(5, dtype=torch.float64))
+
+
+def test_a_data_loader_stacks_what_has_the_same_entries():
+    matrices = [SparseTensor.from_dense(k * torch.eye(3, dtype=torch.float64)) for k in (1.0, 2.0)]
+    (batch,) = torch.utils.data.DataLoader(matrices, batch_size=2)
+    assert isinstance(batch, SparseTensor)
+    same(batch.to_dense(), torch.stack([matrix.to_dense() for matrix in matrices]))
 
 
 def test_batches_of_a_data_loader():

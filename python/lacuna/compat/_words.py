@@ -28,12 +28,14 @@ PRECONDITIONERS = {
     "chebyshev": "chebyshev", "ic0": "ic0", "ilu": "ilu0", "ilu0": "ilu0", "amg": "multigrid", "pyamg": "multigrid",
     "amgx": "multigrid", "multigrid": "multigrid",
 }  # fmt: skip
+DIRECT = ("direct", "lu", "cholesky", "ldlt")
 ITERATIVE = ("cg", "minres", "bicgstab", "gmres", "flexible_gmres")
 # what a preconditioner is where the method needs a Hermitian one: the same factors, of one triangle
 HERMITIAN = {"ilu0": "ic0"}
 LEAST_SQUARES = ("lsqr", "lsmr")
 # option -> option of an iteration
 NAMES = {"maxiter": "max_iterations", "tol": "rtol", "rtol": "rtol", "atol": "atol", "restart": "restart"}
+_BOUNDS = ("max_iterations", "rtol", "atol")
 
 
 def word(what, given, table):
@@ -43,6 +45,8 @@ def word(what, given, table):
     return table[given]
 
 
-def iteration(**given):
-    """Options of an iteration in Lacuna's words, without those that are None."""
-    return {NAMES[name]: value for name, value in given.items() if value is not None}
+def iteration(who, method=None, **given):
+    """Options of an iteration in Lacuna's words, without those that are None. A direct method keeps every bound on
+    residuals and iterations without being told."""
+    words = {word(f"{who}: an option", name, NAMES): value for name, value in given.items() if value is not None}
+    return {name: value for name, value in words.items() if method not in DIRECT or name not in _BOUNDS}

@@ -4,7 +4,6 @@ factors and solves alone."""
 
 import functools
 import warnings
-import weakref
 
 import numpy as np
 import scipy.sparse as sparse
@@ -13,20 +12,15 @@ from scipy.sparse.linalg import MatrixRankWarning
 import lacuna
 
 from ..errors import SingularError
-from ..solver import Solver
 from ._matrix import check_rows, entries, promoted, square, unsupported
 
 _ORDERINGS = {None: "auto", "COLAMD": "auto", "MMD_ATA": "auto", "MMD_AT_PLUS_A": "auto", "NATURAL": "natural"}
-_solvers = weakref.WeakKeyDictionary()  # pattern -> {ordering: its direct solver}
 
 
 def _solver(who, pattern, permc_spec):
     if permc_spec not in _ORDERINGS:
         raise ValueError(f"{who}: permc_spec is {permc_spec!r}; it must be one of {', '.join(map(repr, _ORDERINGS))}")
-    ordering, kept = _ORDERINGS[permc_spec], _solvers.setdefault(pattern, {})
-    if ordering not in kept:
-        kept[ordering] = Solver(pattern, "direct", ordering)
-    return kept[ordering]
+    return pattern.solver(method="direct", ordering=_ORDERINGS[permc_spec])
 
 
 def spsolve(A, b, permc_spec=None, use_umfpack=True):
@@ -63,7 +57,8 @@ class LU:
     """
 
     def __init__(self, factor, values, ordering="auto"):
-        self.factor, self.shape, self._values, self._ordering = factor, factor.shape, values, ordering
+        self.factor, self.shape, self._ordering = factor, factor.shape, ordering
+        self._values = values.copy()  # they may be the matrix's own data, which the caller goes on writing to
 
     def solve(self, rhs, trans="N"):
         """x with op(A) x = rhs, rhs (n,) or (n, k); trans is "N", "T" or "H"."""
@@ -124,7 +119,7 @@ def spilu(A, drop_tol=None, fill_factor=None, drop_rule=None, permc_spec=None, d
     unsupported("spilu", given, dict.fromkeys(given))
     pattern, values = entries(square("spilu", A))
     try:
-        return LU(Solver(pattern, "ilu0").factor(values), values)
+        return LU(pattern.solver(method="ilu0").factor(values), values)
     except SingularError as error:
         raise RuntimeError(f"Factor is exactly singular ({error})") from error
 

@@ -6,8 +6,7 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._called import iterate as iterate_products
-from ..solver import Solver
-from ._matrix import FLOATS, entries, promoted, square
+from ._matrix import FLOATS, entries, limited, promoted, square, unsupported
 
 _BROKE_DOWN = -10  # SciPy's code of BiCGSTAB
 
@@ -58,7 +57,9 @@ def _of_matrix(method, A, b, x0, options):
     """(x, report) for a matrix."""
     A, b = promoted(A, b)
     pattern, values = entries(A)
-    return Solver(pattern, method, **options).factor(values).iterate(b, None if x0 is None else np.asarray(x0, b.dtype))
+    return pattern.solver(method=method, **options).factor(values).iterate(
+        b, None if x0 is None else np.asarray(x0, b.dtype)
+    )
 
 
 def _solved(method, A, b, x0, rtol, atol, maxiter, M, callback, progress, **more):
@@ -74,8 +75,9 @@ def _solved(method, A, b, x0, rtol, atol, maxiter, M, callback, progress, **more
             "relative residual), which ends the solve where its result is true"
         )
     b = _columns(method, b, n)
-    options = {"rtol": max(rtol, np.finfo(float).tiny), "atol": atol, "max_iterations": maxiter or 10 * n, **more}
-    options.update(preconditioner=_preconditioner(method, M, A.shape), progress=progress, accept_unconverged=True)
+    options = {"rtol": max(rtol, np.finfo(float).tiny), "atol": atol, "accept_unconverged": True, **more}
+    options.update(limited(10 * n if maxiter is None else maxiter, progress))
+    options.update(preconditioner=_preconditioner(method, M, A.shape))
     if x0 is not None:
         x0 = _columns(method, x0, n)
     x, report = (_of_products if is_operator else _of_matrix)(method, A, b, x0, options)
@@ -128,9 +130,10 @@ def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=N
 def minres(A, b, x0=None, *, rtol=1e-5, shift=0.0, maxiter=None, M=None, callback=None, show=False, check=False,
            progress=None):  # fmt: skip
     """(x, info) by MINRES, as scipy.sparse.linalg.minres: A Hermitian, of A - shift I. The residual alone decides when
-    it ends. See cg."""
+    it ends; show and check are refused. See cg."""
+    unsupported("minres", {"show": show, "check": check}, {"show": False, "check": False})
     if shift:
-        identity = sparse.eye_array(A.shape[0])
+        identity = sparse.dia_array((np.ones((1, A.shape[0])), [0]), shape=A.shape)
         A = A - shift * (aslinearoperator(identity) if _is_operator(A) else identity)
     maxiter = 5 * A.shape[0] if maxiter is None else maxiter
     return _solved("minres", A, b, x0, rtol, 0.0, maxiter, M, callback, progress)

@@ -6,8 +6,7 @@ import scipy.sparse as sparse
 
 import lacuna
 
-from ..solver import Solver
-from ._matrix import as_sparse, entries, promoted, unsupported
+from ._matrix import as_sparse, entries, limited, promoted, unsupported
 
 _LIMIT = 7  # SciPy's code of a solve that met its limit
 
@@ -21,29 +20,29 @@ class _Problem:
         A, b = promoted(as_sparse(A), np.squeeze(np.asarray(b)))
         if b.shape != (A.shape[0],):
             raise ValueError(f"{who}: shapes of A {A.shape} and b {b.shape} are incompatible")
-        self.who, self.b, self.damp, (self.pattern, self.values) = who, b, damp, entries(A)
+        self.who, self.b, (pattern, values) = who, b, entries(A)
         self.start = None if x0 is None else np.asarray(x0, A.dtype).reshape(A.shape[1])
-        self.first = b if x0 is None else b - lacuna.spmm(self.pattern, self.values, self.start)
+        right = b if x0 is None else lacuna.sub(b, lacuna.spmm(pattern, values, self.start))
+        if damp:
+            pattern, zeros = pattern.damped(), np.zeros(pattern.shape[1], right.dtype)
+            values, right = np.concatenate([values, zeros + damp]), np.concatenate([right, zeros])
+        self.pattern, self.values, self.right = pattern, values, right  # of [A; damp], for the step from x0
 
     def iterate(self, tolerances, limit):
         """(x, whether it converged, iterations)."""
         rtol = max(min(tolerances), np.finfo(self.b.dtype).eps)
-        pattern, values, right = self.pattern, self.values, self.first
-        if self.damp:
-            pattern, zeros = pattern.damped(), np.zeros(pattern.shape[1], right.dtype)
-            values, right = np.concatenate([values, zeros + self.damp]), np.concatenate([right, zeros])
-        solver = Solver(pattern, self.who, rtol=rtol, max_iterations=limit, accept_unconverged=True)
-        step, report = solver.factor(values).iterate(right)
-        self.rtol, self.step, self.x = rtol, step, step if self.start is None else self.start + step
+        solver = self.pattern.solver(method=self.who, rtol=rtol, accept_unconverged=True, **limited(limit))
+        step, report = solver.factor(self.values).iterate(self.right)
+        self.rtol, self.step, self.x = rtol, step, step if self.start is None else lacuna.add(self.start, step)
         return self.x, report["ending"] == "converged", int(report["iterations"])
 
     def norms(self):
-        """|b - A x|, the same with the damping, |A| (Frobenius, with the damping), |A^H r - damp^2 (x - x0)|, |x|."""
-        r = self.b - lacuna.spmm(self.pattern, self.values, self.x)
-        slope = lacuna.spmm(self.pattern, self.values, r, "H") - self.damp**2 * self.step
-        plain, whole = (float(lacuna.norm(v)) for v in (r, np.append(r, self.damp * self.step)))
-        size = np.hypot(lacuna.matrix_norm(self.pattern, self.values), self.damp * np.sqrt(self.pattern.shape[1]))
-        return plain, whole, float(size), float(lacuna.norm(slope)), float(lacuna.norm(self.x))
+        """|b - A x|, the same with the damping, |A| (Frobenius, with the damping), |A^H r - damp^2 (x - x0)|, |x|:
+        those of the step in [A; damp], r being its residual."""
+        r = lacuna.sub(self.right, lacuna.spmm(self.pattern, self.values, self.step))
+        slope = lacuna.spmm(self.pattern, self.values, r, "H")
+        vectors = [float(lacuna.norm(v)) for v in (r[: self.b.size], r, slope, self.x)]
+        return *vectors[:2], float(lacuna.matrix_norm(self.pattern, self.values)), *vectors[2:]
 
     def code(self, is_converged, residual):
         """Why it ended: 0, x0 is the solution; 1, A x = b; 2, least squares; 7, the limit."""

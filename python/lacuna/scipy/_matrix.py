@@ -19,6 +19,20 @@ def unsupported(who, given, defaults):
             )
 
 
+def limited(iterations, progress=None):
+    """Options of Solver for at most so many iterations; None is C's own limit. C reads 0 so too: where none at all is
+    asked for, the first look at the residual is the last."""
+    if iterations != 0:
+        return {"max_iterations": iterations, "progress": progress}
+
+    def ends(*look):
+        if callable(progress):
+            progress(*look)
+        return True
+
+    return {"max_iterations": 1, "progress": ends}
+
+
 def as_sparse(A):
     """A sparse matrix of floating-point numbers: integers and booleans become float64, float16 float32."""
     A = A if sparse.issparse(A) else sparse.csr_array(np.atleast_2d(np.asarray(A)))

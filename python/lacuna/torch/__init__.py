@@ -17,7 +17,7 @@ pattern too.
 import torch as _torch
 
 from .. import _operators
-from .._derived import made_of as _made_of
+from .._derived import kept_or_made as _kept_or_made
 from . import _errors, _private  # noqa: F401
 from ._called import solve_operator  # noqa: F401
 
@@ -26,7 +26,7 @@ if _private.is_whole:
 else:
     from . import _public  # noqa: F401
 
-for _constant in (_operators.resolve, _made_of, *_operators.CONSTANT):
+for _constant in (_operators.resolve, _kept_or_made, *_operators.CONSTANT):
     _torch.compiler.assume_constant_result(_constant)
 from ._made import *  # noqa: E402, F403
 from . import nn  # noqa: E402, F401

@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differentiable systems whose matrix nobody stores: a torch function computes its products.
+"""Differentiable systems whose matrix nobody stores: a torch function computes its products, and C iterates.
 
-    x         = L(theta)^-1 b                          C iterates, and calls the function
-    lambda    = L(theta)^-H x_bar                      the same with the adjoint of the function, its vjp in x
-    b_bar     = lambda
-    theta_bar = - vjp of L(theta) x in theta, at lambda
-    x_dot     = L(theta)^-1 (b_dot - jvp of L(theta) x in theta)
-
-L and L^H are both functions that torch differentiates, so that every order follows. The start of an iteration has no
-derivative: the solution does not depend on it.
+The adjoint of the function is its vjp in x; solved.py has the derivatives. The start of an iteration has none: the
+solution does not depend on it.
 """
 
 import torch
@@ -18,35 +12,8 @@ from .. import _called
 from ..errors import ArgumentError, OrderError
 from . import _private
 from ._private import transforms_active as _in_transform
+from .solved import Solve, System, pulled
 from ._tensors import asarray
-
-
-def _pulled(function, given, seed):
-    """The vjp of a function of tensors, None where it is zero. Inside a transform it is that of torch.func, as autograd
-    does not see the tensors of a transform; elsewhere it is autograd's, which takes functions of every kind."""
-    if _in_transform():
-        return torch.func.vjp(function, *given)[1](seed)
-    is_watched = torch.is_grad_enabled()
-    with torch.enable_grad():
-        # Other names: what depends on a tensor by another way than its name is differentiated by who asks for more.
-        own = [t.view_as(t) if is_watched and t.requires_grad else t.detach().requires_grad_() for t in given]
-        y = function(*own)
-        if not y.requires_grad:
-            return [None] * len(own)
-        return torch.autograd.grad(y, own, seed, create_graph=is_watched, allow_unused=True)
-
-
-def _along(function, given, dots):
-    """The jvp of a function of tensors. Outside of transforms: a vjp is linear in its seed, and its own vjp is the
-    jvp, so that functions need no forward mode."""
-    if _in_transform():
-        return torch.func.jvp(function, tuple(given), tuple(dots))[1]
-    with torch.enable_grad():
-        seed = torch.zeros_like(function(*given), requires_grad=True)
-        pairs = [(bar, dot) for bar, dot in zip(_pulled(function, given, seed), dots) if bar is not None]
-        if not pairs:
-            return torch.zeros_like(seed)
-        return torch.autograd.grad([bar for bar, _ in pairs], seed, [dot for _, dot in pairs], create_graph=True)[0]
 
 
 def _adjoint(function):
@@ -54,7 +21,7 @@ def _adjoint(function):
 
     def product(*given):
         *theta, v = given
-        (bar,) = _pulled(lambda x: function(*theta, x), [torch.zeros_like(v)], v)
+        (bar,) = pulled(lambda x: function(*theta, x), [torch.zeros_like(v)], v)
         if bar is None:
             raise ArgumentError(f"{_called.WHO}: the function does not depend on x by what torch differentiates")
         return bar
@@ -62,79 +29,25 @@ def _adjoint(function):
     return product
 
 
-def _of_some(function, theta, x, wanted):
-    """function(*theta, x) as a function of the wanted ones of theta, and these."""
+class _Iterated:
+    """Solves by iterations on the host, with products that are computed where b lies."""
 
-    def of(*some):
-        some = iter(some)
-        return function(*[next(some) if want else t for t, want in zip(theta, wanted)], x)
+    def __init__(self, products, options, start):
+        self.products, self.options, self.start = products, options, start
 
-    return of, [t for t, want in zip(theta, wanted) if want]
-
-
-class _System:
-    """A function, its adjoint, and how to iterate."""
-
-    def __init__(self, function, options):
-        self.products, self.options = (function, _adjoint(function)), options
-
-    def run(self, is_adjoint, theta, b, x0):
-        """The solution, by iterations on the host; products are computed where b lies."""
-        theta, function = [t.detach() for t in theta], self.products[is_adjoint]
+    def __call__(self, is_adjoint, theta, b):
+        function, start, self.start = self.products[is_adjoint], self.start, None  # of the first solve alone
 
         def product(x, op):
             with torch.enable_grad():  # for functions that differentiate inside; theta has no history
                 y = function(*theta, torch.from_numpy(x).to(b.device))
             return _numbers(y) if isinstance(y, torch.Tensor) else y
 
-        start = None if x0 is None else _numbers(x0)
         return torch.from_numpy(_called.solve(product, _numbers(b), x0=start, **self.options)).to(b.device)
 
 
 def _numbers(tensor):
     return tensor.detach().cpu().resolve_conj().resolve_neg().numpy()
-
-
-class _Solve(torch.autograd.Function):
-    @staticmethod
-    def forward(system, is_adjoint, x0, b, *theta):
-        return system.run(is_adjoint, theta, b, x0)
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.system, ctx.is_adjoint, _, _, *theta = inputs
-        ctx.save_for_backward(output, *theta)
-        ctx.save_for_forward(output, *theta)
-
-    @staticmethod
-    def backward(ctx, x_bar):
-        x, *theta = ctx.saved_tensors
-        adjoint = _Solve.apply(ctx.system, not ctx.is_adjoint, None, x_bar, *theta)
-        wanted = ctx.needs_input_grad[4:]
-        bars = [None] * len(theta)
-        if any(wanted):
-            made = iter(_pulled(*_of_some(ctx.system.products[ctx.is_adjoint], theta, x, wanted), -adjoint))
-            bars = [next(made) if want else None for want in wanted]
-        return None, None, None, adjoint, *bars
-
-    @staticmethod
-    def jvp(ctx, _system, _is_adjoint, _x0_dot, b_dot, *theta_dot):
-        x, *theta = ctx.saved_tensors
-        rest = torch.zeros_like(x) if b_dot is None else b_dot
-        moves = [dot is not None for dot in theta_dot]
-        if any(moves):
-            dots = [dot for dot in theta_dot if dot is not None]
-            rest = rest - _along(*_of_some(ctx.system.products[ctx.is_adjoint], theta, x, moves), dots)
-        return _Solve.apply(ctx.system, ctx.is_adjoint, None, rest, *theta)
-
-    @staticmethod
-    def vmap(info, in_dims, system, is_adjoint, *tensors):
-        """One system after the other: each iterates by itself."""
-        dims = in_dims[2:]
-        rows = [
-            [t if dim is None else t.select(dim, i) for t, dim in zip(tensors, dims)] for i in range(info.batch_size)
-        ]
-        return torch.stack([_Solve.apply(system, is_adjoint, *row) for row in rows]), 0
 
 
 def _require_one_forward_mode():
@@ -193,7 +106,8 @@ def _require_own(function, theta, b):
     if is_taken:
         raise ArgumentError(
             f"{_called.WHO}: the function takes a tensor from outside that is differentiated or mapped, and the result "
-            "would have no derivative by it; give it in theta, or take its .detach()"
+            "would have no derivative by it; give it in theta, lacuna.torch.solve_operator(function, theta, b), or "
+            "take its .detach()"
         )
 
 
@@ -206,8 +120,10 @@ def solve_operator(function, theta, b, method="auto", x0=None, **options):
     _require_one_forward_mode()
     if torch.is_grad_enabled() or _in_transform():
         _require_own(function, theta, b)
-    start = None if x0 is None else asarray(x0).to(b)
-    return _Solve.apply(_System(function, {"method": method, **options}), False, start, b, *theta)
+    products = function, _adjoint(function)
+    start = None if x0 is None else _numbers(_plain(asarray(x0)).to(_plain(b)))
+    run = _Iterated(products, {"method": method, **options}, start)
+    return Solve.apply(System(*products, run), False, b, *theta)
 
 
 _DIFFERENTIABLE = """Differentiable in b and in the

@@ -36,32 +36,47 @@ def _kept(dtypes, to):
     return [real.to_complex() if dtype.is_complex else real for dtype in dtypes]
 
 
-def _promotions(dtypes):
-    """([the dtypes to try, one list after the other], the dtype that results are rounded to, or None)."""
+def _common(dtypes):
+    """(the dtype that torch promotes to, the one that it is computed in); None for both where there is none."""
     if any([computed(dtype) is None for dtype in dtypes]):
-        return [], None
+        return None, None
     common = functools.reduce(torch.promote_types, dtypes)
-    to = computed(common)
-    tries = [_kept(dtypes, to), [to] * len(dtypes)]
-    return [given for given in tries if given != dtypes], common if common in _HALVES else None
+    return common, computed(common)
 
 
-def _rounded(results, dtype):
+def _promotions(dtypes):
+    """[the dtypes to try, one list after the other]."""
+    _, to = _common(dtypes)
+    tries = [] if to is None else [_kept(dtypes, to), [to] * len(dtypes)]
+    return [given for given in tries if given != dtypes]
+
+
+def _rounded(results, tensors):
+    """Results in the dtype that the tensors ask for: 16 bits where all have 16, unless torch.autocast is on."""
+    common, _ = _common([t.dtype for t in tensors])
+    if common not in _HALVES or torch.is_autocast_enabled(tensors[0].device.type):
+        return results
     if isinstance(results, tuple):
-        return tuple([_rounded(result, dtype) for result in results])
-    return results.to(dtype) if results.dtype is torch.float32 else results
+        return tuple([_rounded(result, tensors) for result in results])
+    return results.to(common) if results.dtype is torch.float32 else results
 
 
 def apply_promoted(apply, error, tensors):
     """apply(*tensors) with the tensors in dtypes that go together; the first error where none do."""
     if not tensors or not all([isinstance(t, torch.Tensor) for t in tensors]):
         raise error
-    tries, result = _promotions([t.dtype for t in tensors])
-    for dtypes in tries:
+    for dtypes in _promotions([t.dtype for t in tensors]):
         try:
             made = apply(*[t.to(dtype) for t, dtype in zip(tensors, dtypes)])
         except DtypeError:
             continue
-        is_cast = result is None or torch.is_autocast_enabled(tensors[0].device.type)
-        return made if is_cast else _rounded(made, result)
+        return _rounded(made, tensors)
     raise error
+
+
+def in_one_dtype(who, function, *tensors):
+    """function(*tensors) with the tensors in the one dtype that they are computed in; results as of apply_promoted."""
+    _, to = _common([t.dtype for t in tensors])
+    if to is None:
+        raise DtypeError(f"{who}: no numbers of C are those of {', '.join([str(t.dtype) for t in tensors])}")
+    return _rounded(function(*[t.to(to) for t in tensors]), tensors)

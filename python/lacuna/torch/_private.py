@@ -89,6 +89,18 @@ def compiled_operators():
     return builtin
 
 
+def keep_in_graphs(op):
+    """Let compilers keep an operator whose result nobody reads, in its order; returns whether they will."""
+    try:
+        from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
+
+        _register_effectful_op(op, _EffectType.ORDERED)
+        torch.fx.has_side_effect(op)  # for those that stop at the first graph
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
 # -- memory and streams -----------------------------------------------------------------------------------------------
 
 

@@ -46,7 +46,7 @@ const lac_op lac_op_full = {
 lac_var lac_full(lac_tape *tape, lac_var x, int ndim, const int64_t *shape, double real, double imag) {
   lac_spec spec = {.op = &lac_op_full, .attrs = {.f = {real, imag}, .like.ndim = ndim}};
 
-  if (!shape && ndim != 0) return lac_tape_lacks(tape, "full", "the shape", "a list of ndim sizes");
+  if (!shape && ndim != 0) return lac_tape_lacks_shape(tape, "full", ndim);
   for (int d = 0; d < spec.attrs.like.ndim && d < LAC_MAX_DIMS; d++) spec.attrs.like.shape[d] = shape[d];
   return lac_emit(tape, &spec, &x);
 }

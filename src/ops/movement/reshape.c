@@ -46,7 +46,7 @@ static lac_var reshape_to(lac_tape *tape, lac_var x, lac_meta like) {
 lac_var lac_reshape(lac_tape *tape, lac_var x, int ndim, const int64_t *shape) {
   lac_spec spec = {.op = &lac_op_reshape, .attrs.like.ndim = ndim};
 
-  if (!shape && ndim != 0) return lac_tape_lacks(tape, "reshape", "the shape", "a list of ndim sizes");
+  if (!shape && ndim != 0) return lac_tape_lacks_shape(tape, "reshape", ndim);
   for (int d = 0; d < spec.attrs.like.ndim && d < LAC_MAX_DIMS; d++) spec.attrs.like.shape[d] = shape[d];
   return lac_emit(tape, &spec, &x);
 }

@@ -6,12 +6,11 @@ from typing import Any
 
 import lacuna.torch as lt
 from lacuna.errors import ArgumentError
-from lacuna.solver import Solver
 from lacuna.torch import SolveInfo  # noqa: F401
 
 from .._later import later
 from .._scoped import Scoped
-from .._words import BACKENDS, HERMITIAN, ITERATIVE, LEAST_SQUARES, METHODS, PRECONDITIONERS, iteration, word
+from .._words import BACKENDS, DIRECT, HERMITIAN, ITERATIVE, LEAST_SQUARES, METHODS, PRECONDITIONERS, iteration, word
 
 MatrixLike = Any
 # what is known of a matrix -> the iteration that fits it
@@ -100,7 +99,8 @@ class SolverConfig(Scoped):
 
     def iterative(self):
         """By an iteration that fits the kind of matrix."""
-        return self.replace(method=self.method if self.method in ITERATIVE else _FITTING[self.matrix_type or "general"])
+        fitting = word("SolverConfig.iterative: matrix_type", self.matrix_type or "general", _FITTING)
+        return self.replace(method=self.method if self.method in ITERATIVE else fitting)
 
     def high_accuracy(self, *, atol=1e-12, rtol=1e-10, maxiter=5000):
         """The same to smaller residuals."""
@@ -108,13 +108,14 @@ class SolverConfig(Scoped):
 
 
 def _method(backend, method, matrix_type):
-    """Options of the method that the words name."""
+    """Options of the method that the words name. Of an iteration without a name, matrix_type says which one; where
+    nobody says it, the values do: a preconditioner makes Lacuna's own choice iterate by what it finds in them."""
     asked = word("solve: backend", backend, BACKENDS)
-    if method != "auto":
-        return dict(word("solve: method", method, METHODS))
-    if asked == "iterative":
-        return {"method": word("solve: matrix_type", matrix_type or "general", _FITTING)}
-    return dict(METHODS[asked])
+    named = word("solve: method", method, METHODS)
+    fitting = None if matrix_type is None else word("solve: matrix_type", matrix_type, _FITTING)
+    if method != "auto" or asked != "iterative":
+        return dict(named if method != "auto" else METHODS[asked])
+    return {"preconditioner": "jacobi"} if fitting is None else {"method": fitting}
 
 
 def _preconditioner(given):
@@ -125,25 +126,32 @@ def _preconditioner(given):
     return {"preconditioner": given}
 
 
-def native(backend="auto", method="auto", matrix_type=None, preconditioner=None, **tolerances):
-    """Options of SparseTensor.solve for words of the peer. A direct method has no tolerances; an absolute one that is
-    not given is none, so that a small right-hand side is solved as well as a large one."""
+def native(backend="auto", method="auto", matrix_type=None, preconditioner=None, **numbers):
+    """Options of SparseTensor.solve for words of the peer. Those that do not act on the method are errors, but for
+    bounds, which a direct method keeps. An absolute tolerance that is not given is none, so that a small right-hand
+    side is solved as well as a large one."""
     found = _method(backend, method, matrix_type)
-    if found.get("method") not in (*ITERATIVE, *LEAST_SQUARES):
-        return found
-    if preconditioner is not None and found["method"] in ITERATIVE:
+    if preconditioner is not None:
         found.update(_preconditioner(preconditioner))
-        if found["method"] in ("cg", "minres"):
-            found["preconditioner"] = HERMITIAN.get(found["preconditioner"], found["preconditioner"])
-    return {**found, **iteration(**tolerances)}
+        if found["preconditioner"] in HERMITIAN:
+            _fit(found)
+    return {**found, **iteration("solve", found.get("method"), **numbers)}
+
+
+def _fit(found):
+    """A preconditioner that is not Hermitian and a method, each for the other: cg and minres have its Hermitian form,
+    and where none is named it is a method that takes both."""
+    if found.setdefault("method", "gmres") in ("cg", "minres"):
+        found["preconditioner"] = HERMITIAN[found["preconditioner"]]
 
 
 def solved(A, b, x0=None, return_info=False, verbose=False, mixed_precision=False, damp=None, **words):
     """A.solve of a SparseTensor in the peer's words; mixed_precision is what multigrid does anyway. damp is of lsqr and
     lsmr: x minimises |A x - b|^2 + |damp x|^2."""
     options = native(**words)
-    if verbose:
+    if verbose and options.get("method") not in DIRECT:
         options["progress"] = _said
+    _refuse_damp(damp, options)
     if options.get("method") in LEAST_SQUARES and (damp or not A.is_square):
         return _least_squares(A, b, options, x0, return_info, damp)
     made = lt.SparseTensor.solve(A, b, x0=x0, return_info=return_info, **options)
@@ -161,9 +169,13 @@ def _said(iteration, residual):
 def _least_squares(A, b, options, x0, return_info, damp):
     """By LSQR or LSMR, with the whole gradient."""
     _refuse("a matrix that is not square", x0=x0, return_info=return_info)
-    method, pattern = options.pop("method"), A.flatten_blocks().pattern
-    of = pattern.damped() if damp else pattern
-    return A.lstsq(b, damp or None, method=Solver(of, method, **options) if options else method)
+    pattern = A.flatten_blocks().pattern
+    return A.lstsq(b, damp or None, method=(pattern.damped() if damp else pattern).solver(**options))
+
+
+def _refuse_damp(damp, options):
+    if damp and options.get("method") not in LEAST_SQUARES:
+        raise ArgumentError('solve: damp acts on method="lsqr" and method="lsmr"; name one of them, or leave it out')
 
 
 def _refuse(what, **options):
@@ -172,12 +184,14 @@ def _refuse(what, **options):
             later(f"solve({name}=...) of {what}", "it")()
 
 
-def _called(A, b, shape, x0=None, return_info=None, verbose=False, mixed_precision=False, **words):
+def _called(A, b, shape, x0=None, return_info=None, verbose=False, mixed_precision=False, damp=None, method="auto",
+            matrix_type=None, **words):  # fmt: skip
     """A function's system, by iteration."""
     if shape is not None and tuple(shape) != (b.shape[0], b.shape[0]):
         raise ArgumentError(f"solve: shape is {tuple(shape)}, and b has {b.shape[0]} rows")
-    _refuse("a function", return_info=return_info)
-    options = {"method": "gmres", **native(**words)}
+    _refuse("a function", return_info=return_info, damp=damp or None)
+    fitting = "gmres" if matrix_type is None else word("solve: matrix_type", matrix_type, _FITTING)
+    options = native(method=fitting if method == "auto" else method, **words)
     if verbose:
         options["progress"] = _said
     return lt.solve_operator(A, (), b, x0=x0, **options)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_sla.sparse_tensor: lacuna.torch.SparseTensor with the peer's signatures."""
 
+import math
+
 import torch
 
 import lacuna.torch as lt
+from lacuna import Pattern
 from lacuna.errors import ArgumentError
 from lacuna.torch import Factorization as LUFactorization  # noqa: F401
 
@@ -11,6 +14,7 @@ from .._later import later
 from .det import logdet
 from .solve import SolverConfig, solved
 
+_FORESEEN = 8  # bytes of a number in reports of what is foreseen
 _SPECTRA, _NONLINEAR, _DISTRIBUTED = "eigenvalues and singular values", "nonlinear solves", "distributed matrices"
 
 
@@ -35,10 +39,7 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
         """x with A x = b: vectors [*batch, n] or columns [*batch, n, k]. tol bounds |b - A x| / |b|; further options
         are those of torch_sla.solve."""
         given = dict(backend=backend, method=method, atol=atol, maxiter=maxiter, rtol=tol, verbose=verbose)
-        words = SolverConfig.merged({**given, **more})
-        if words.get("backend") in ("pytorch", "eigen") and words.get("method", "auto") == "auto":
-            words.setdefault("matrix_type", self.detect_matrix_type())
-        return solved(self, b, **words)
+        return solved(self, b, **SolverConfig.merged({**given, **more}))
 
     def det(self):
         """det A of each matrix."""
@@ -183,9 +184,12 @@ def auto_select_method(nnz, n, dtype, is_cuda, is_spd=False, memory_threshold=0.
 
 
 def estimate_direct_solver_memory(nnz, n, dtype):
-    """Bytes of a factor of a grid with these numbers, about; the exact number is in A.solver().report."""
-    number = torch.empty(0, dtype=dtype).element_size()
-    return int(nnz * max(1.0, 0.5 * n**0.5) * (number + 4))
+    """Bytes that C foresees for a factor of a square grid with about so many nodes and entries; those of a matrix are
+    in A.solver().report."""
+    reach, side = max(round(((nnz / max(n, 1)) ** 0.5 - 1) / 2), 1), math.ceil(n**0.5)
+    line = Pattern.from_dia(range(-reach, reach + 1), (side, side))
+    foreseen = line.kron(line)[0].solver(method="cholesky").report["factor_bytes"]
+    return foreseen * torch.empty(0, dtype=dtype).element_size() // _FORESEEN
 
 
 def get_available_gpu_memory():

@@ -54,12 +54,14 @@ def c2t_coo(x_cupy):
 
 def sparse_solve_c4t(A, B, solve=None, transpose_solve=None, tol=None, rtol=None, atol=None, maxiter=None, **kwargs):
     """x with A x = B, vectors or columns: `solve` is a method by its name ("cg", "gmres", "spsolve", ...), a function
-    as of sparse_generic_solve, or None. Derivatives are solved for with A^H, whatever transpose_solve names."""
+    as of sparse_generic_solve, which gets the options that are given, or None. Derivatives are solved for with A^H,
+    whatever transpose_solve names. A direct method keeps tolerances and maxiter without being told."""
+    given = {"tol": tol, "rtol": rtol, "atol": atol, "maxiter": maxiter, **kwargs}
+    given = {name: value for name, value in given.items() if value is not None}
     if callable(solve):
         by = transpose_solve if callable(transpose_solve) else None
-        return sparse_generic_solve(A, B, solve, by, **kwargs)
+        return sparse_generic_solve(A, B, solve, by, **given)
     names = {**METHODS, "spsolve": {}, "factorized": {}}
     options = dict(word("sparse_solve_c4t: solve", solve or "spsolve", names))
-    if options.get("method") not in (None, "lu", "direct"):
-        options.update(iteration(rtol=rtol if rtol is not None else tol, atol=atol, maxiter=maxiter))
+    options.update(iteration("sparse_solve_c4t", options.get("method"), **given))
     return SparseTensor.of(A, "sparse_solve_c4t").solve(B, **options)

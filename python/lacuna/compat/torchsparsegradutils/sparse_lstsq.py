@@ -18,7 +18,7 @@ from .sparse_solve import By
 class SparseGenericLstsq(torch.autograd.Function):
     @staticmethod
     def forward(by, is_adjoint, values, b):
-        return by.run(is_adjoint, values, b)
+        return by.run(is_adjoint, [values.detach()], b.detach())
 
     @staticmethod
     def setup_context(ctx, inputs, x):

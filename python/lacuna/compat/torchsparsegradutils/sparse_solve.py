@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchsparsegradutils.sparse_solve: triangular systems, and systems by any solver, for torch sparse tensors.
 
-    x     = A^-1 b                  by `solve`
-    b_bar = A^-H x_bar              by `transpose_solve`
-    a_bar = - b_bar x^H where A has entries
-
-To every order: the adjoint is a solve of the same kind, and the rest are Lacuna's products.
+A system by a user's solver has derivatives of every order: the adjoint is a solve by `transpose_solve`, and the rest
+are Lacuna's products.
 """
 
 import inspect
@@ -13,7 +10,9 @@ import inspect
 import torch
 
 from lacuna.errors import ArgumentError, ShapeError
-from lacuna.torch import SparseTensor, sddmm
+from lacuna.torch import SparseTensor
+from lacuna.torch.solved import Solve as SparseGenericSolve
+from lacuna.torch.solved import System
 
 
 def sparse_triangular_solve(A, B, upper=True, unitriangular=False, transpose=False):
@@ -38,58 +37,23 @@ class By:
     def __init__(self, pattern, solve, transpose_solve, options):
         self.pattern, self.solve, self.transpose_solve, self.options = pattern, solve, transpose_solve, options
 
-    def run(self, is_adjoint, values, b):
-        A = SparseTensor.from_pattern(self.pattern, values.detach()).to_sparse_csr()
-        with torch.no_grad():
-            if not is_adjoint:
-                return self._told(self.solve(A, b.detach(), **self.options))
-            if self.transpose_solve is not None:
-                return self._told(self.transpose_solve(A, b.detach(), **self.options))
-            return self._told(self.solve(turned(A), b.detach(), **self.options))
+    def system(self):
+        return System(self.product, lambda values, x: self.product(values, x, "H"), self.run)
+
+    def product(self, values, x, op="N"):
+        return SparseTensor.from_pattern(self.pattern, values).matmul(x, op)
+
+    def run(self, is_adjoint, theta, b):
+        A = SparseTensor.from_pattern(self.pattern, *theta).to_sparse_csr()
+        if not is_adjoint:
+            return self._told(self.solve(A, b, **self.options))
+        if self.transpose_solve is not None:
+            return self._told(self.transpose_solve(A, b, **self.options))
+        return self._told(self.solve(turned(A), b, **self.options))
 
     @staticmethod
     def _told(x):
         return x[0] if isinstance(x, tuple) else x
-
-
-class SparseGenericSolve(torch.autograd.Function):
-    @staticmethod
-    def forward(by, is_adjoint, values, b):
-        return by.run(is_adjoint, values, b)
-
-    @staticmethod
-    def setup_context(ctx, inputs, x):
-        ctx.by, ctx.is_adjoint, values, _ = inputs
-        ctx.save_for_backward(values, x)
-        ctx.save_for_forward(values, x)
-
-    @staticmethod
-    def backward(ctx, x_bar):
-        values, x = ctx.saved_tensors
-        adjoint = SparseGenericSolve.apply(ctx.by, not ctx.is_adjoint, values, x_bar)
-        values_bar = None
-        if ctx.needs_input_grad[2]:
-            left, right = (x, adjoint) if ctx.is_adjoint else (adjoint, x)
-            values_bar = -sddmm(ctx.by.pattern, *[t if t.ndim > 1 else t[:, None] for t in (left, right)])
-        return None, None, values_bar, adjoint
-
-    @staticmethod
-    def jvp(ctx, _by, _is_adjoint, values_dot, b_dot):
-        values, x = ctx.saved_tensors
-        right = torch.zeros_like(x) if b_dot is None else b_dot
-        if values_dot is not None:
-            moved = SparseTensor.from_pattern(ctx.by.pattern, values_dot)
-            right = right - moved.matmul(x, "H" if ctx.is_adjoint else "N")
-        return SparseGenericSolve.apply(ctx.by, ctx.is_adjoint, values, right)
-
-    @staticmethod
-    def vmap(info, in_dims, by, is_adjoint, values, b):
-        """One system after the other: the solver is the user's."""
-        at = in_dims[2:]
-        rows = [
-            [t if dim is None else t.select(dim, i) for t, dim in zip((values, b), at)] for i in range(info.batch_size)
-        ]
-        return torch.stack([SparseGenericSolve.apply(by, is_adjoint, *row) for row in rows]), 0
 
 
 def _renamed(solve, options):
@@ -110,7 +74,7 @@ def sparse_generic_solve(A, B, solve=None, transpose_solve=None, **kwargs):
     if solve is None:
         return tensor.solve(B, **_own(kwargs))
     by = By(tensor.pattern, solve, transpose_solve, _renamed(solve, kwargs))
-    return SparseGenericSolve.apply(by, False, tensor.values, B)
+    return SparseGenericSolve.apply(by.system(), False, B, tensor.values)
 
 
 _NAMES = {"tol": "rtol", "tolerance": "rtol", "rtol": "rtol", "atol": "atol", "max_iter": "max_iterations",

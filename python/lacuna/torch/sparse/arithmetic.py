@@ -6,15 +6,17 @@ their sum, and the result has the values by slots. What is not stored stays so: 
 exp(A) has no ones elsewhere. `A + D` of a dense D is dense; `A * D` is sparse.
 """
 
+import functools
 import operator
 from numbers import Number
 
 import torch
 
 from ...errors import ArgumentError, ShapeError
+from .. import sparse_softmax
 from .structure import Structure, made_of, moved
 
-_UNARY = (
+UNARY = (  # torch's functions of one tensor that are methods, here, of lists and as torch's functions
     "abs sqrt square exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan sigmoid relu sign floor "
     "ceil round trunc reciprocal rsqrt erf isnan isinf isfinite logical_not real imag angle"
 ).split()
@@ -62,8 +64,6 @@ class Arithmetic:
 
     def softmax(self, dim=-1):
         """exp(A) / sum of the stored numbers of each row (dim=-1) or column (dim=-2)."""
-        from .. import sparse_softmax
-
         pattern, slots = self._single()
         return self._by_slots(pattern, sparse_softmax(pattern, slots, self._side("softmax", dim)))
 
@@ -75,10 +75,11 @@ class Arithmetic:
                              "agree")  # fmt: skip
         return self.structure, other.structure
 
-    def _joined(self, other, join, function):
-        """The function of two values on what a method of patterns joins, "union" or "intersection"."""
+    def _joined(self, other, join, function, is_linear=False):
+        """The function of two values on what a method of patterns joins, "union" or "intersection". One that is linear
+        is a function of entries, also of those that share a place."""
         ours, theirs = self._both(other, join)
-        if ours.is_same(theirs) and (ours.is_merged or join == "union"):
+        if ours.is_same(theirs) and (ours.is_merged or is_linear):
             return self._with(function(self.values, other.values))
         a, b = self.slots(), other.slots()
         if ours.pattern is theirs.pattern:
@@ -90,12 +91,12 @@ class Arithmetic:
     def _plus(self, other, function):
         if is_number(other):
             return self.map(lambda values: function(values, other))
-        if isinstance(other, type(self)):
-            return self._joined(other, "union", function)
+        if isinstance(other, Arithmetic):
+            return self._joined(other, "union", function, is_linear=True)
         if isinstance(other, torch.Tensor):
             if other.layout is torch.strided:
                 return function(self.to_dense(), other)
-            return self._joined(self.of(other), "union", function)
+            return self._joined(self.of(other), "union", function, is_linear=True)
         return NotImplemented
 
     def __add__(self, other):
@@ -113,7 +114,7 @@ class Arithmetic:
     def __mul__(self, other):
         if is_number(other):
             return self._with(self.values * other)
-        if isinstance(other, type(self)):
+        if isinstance(other, Arithmetic):
             return self._joined(other, "intersection", torch.mul)
         if isinstance(other, torch.Tensor):
             if other.layout is torch.strided:
@@ -160,17 +161,28 @@ class Arithmetic:
         """The function of stored numbers and another's at their places, all of which the other must store."""
         if is_number(other):
             return self.map(lambda values: function(values, other))
-        if isinstance(other, torch.Tensor):
+        if isinstance(other, torch.Tensor) and other.layout is torch.strided:
             return self._times_dense(other, function)
-        if not isinstance(other, type(self)):
+        if not isinstance(other, (Arithmetic, torch.Tensor)):
             return NotImplemented
-        made = self._joined(other, "intersection", function)
+        made = self._joined(self.of(other), "intersection", function)
         if made.nnz != self.nnz:
             missing = self.nnz - made.nnz
             raise ArgumentError(f"SparseTensor: division by {missing} entries that are not stored, which are 0")
         return made
 
     # -- comparisons ----------------------------------------------------------------------------------------------
+
+    def _compared(self, other, function):
+        """The function of stored numbers and a number, a dense tensor's at their places, or another matrix's on the
+        places that either stores."""
+        if is_number(other):
+            return self.map(lambda values: function(values, other))
+        if isinstance(other, torch.Tensor) and other.layout is torch.strided:
+            return self._times_dense(other, function)
+        if isinstance(other, (Arithmetic, torch.Tensor)):
+            return self._joined(self.of(other), "union", function)
+        return NotImplemented
 
     def equal(self, other):
         """Whether both have the same shape and the same number at every stored place: one bool."""
@@ -180,11 +192,10 @@ class Arithmetic:
             and torch.equal(self.slots(), other.slots())
         )
 
-    def allclose(self, other, rtol=1e-5, atol=1e-8):
-        """Whether both are the same matrix within tolerances, whatever is stored: one bool."""
-        difference = (self - other).merged()
-        size = other.slots().abs().amax() if other.nnz else 0.0
-        return bool((difference.values.abs() <= atol + rtol * size).all())
+    def allclose(self, other, rtol=1e-5, atol=1e-8, equal_nan=False):
+        """Whether |a_ij - b_ij| <= atol + rtol |b_ij| everywhere, whatever is stored: one bool."""
+        are_near = functools.partial(torch.isclose, rtol=rtol, atol=atol, equal_nan=equal_nan)
+        return bool(self._joined(self.of(other), "union", are_near).values.all())
 
 
 def _unary(name):
@@ -200,25 +211,24 @@ def _comparison(name):
     of_values = getattr(operator, name)
 
     def function(self, other):
-        if is_number(other):
-            return self.map(lambda values: of_values(values, other))
-        return self._joined(other, "union", of_values) if isinstance(other, type(self)) else NotImplemented
+        return self._compared(other, of_values)
 
     function.__name__ = name
-    function.__doc__ = "Compare stored numbers with a number, or with another's, on the places that either stores."
+    function.__doc__ = ("Compare stored numbers with a number, with a dense tensor's at their places, or with another "
+                        "matrix's, on the places that either stores.")  # fmt: skip
     return function
 
 
 def _logical(name):
     def function(self, other):
-        return self._joined(other, "union", getattr(torch, name))
+        return self._compared(other, getattr(torch, name))
 
     function.__name__ = name
     function.__doc__ = f"torch.{name} of stored numbers and another's, on the places that either stores."
     return function
 
 
-for _name in _UNARY:
+for _name in UNARY:
     setattr(Arithmetic, _name, _unary(_name))
 for _name in _COMPARISONS:
     setattr(Arithmetic, _name, _comparison(_name))

@@ -6,6 +6,7 @@ import torch
 from ...errors import ArgumentError, ShapeError
 from ...pattern import Pattern
 from .._levels import innermost, outside
+from .shapes import first_sparse
 from .structure import Structure, made_of, moved
 
 
@@ -21,14 +22,12 @@ class Conversions:
 
     @classmethod
     def from_dense(cls, dense, sparse_dim=(-2, -1), threshold=0.0, top_k=None):
-        """Of a dense tensor: the entries whose size is above `threshold`, or the top_k largest of each matrix.
+        """Of a dense tensor: the entries whose size is above `threshold`, NaN too, or the top_k largest of each matrix.
 
         Which entries are stored is decided outside of the graph, for all matrices of a batch together: what one of them
         needs is stored for all. The values are differentiable in the dense tensor.
         """
-        from .tensor import _first_sparse
-
-        at = _first_sparse(dense.shape, sparse_dim)
+        at = first_sparse(dense.shape, sparse_dim)
         rows, columns, pattern = outside(_chosen, dense, at, threshold, top_k)
         values = dense[(slice(None),) * at + (rows, columns)]
         return cls._on(Structure(pattern), values, dense.ndim - at - 2)
@@ -80,7 +79,7 @@ def _chosen(dense, at, threshold, top_k):
     shape = sizes.shape[at : at + 2]
     if sizes.ndim > at + 2:
         sizes = sizes.flatten(at + 2).amax(-1)
-    kept = sizes > threshold if top_k is None else _largest(sizes, top_k)
+    kept = ~(sizes <= threshold) if top_k is None else _largest(sizes, top_k)
     kept = kept.flatten(0, at - 1).any(0) if at else kept
     rows, columns = kept.nonzero(as_tuple=True)
     return rows, columns, Pattern.from_coo(rows.cpu().numpy(), columns.cpu().numpy(), shape)

@@ -7,6 +7,7 @@ import torch
 
 from ...errors import ArgumentError, UnsupportedError
 from .._private import compiled_operators
+from .arithmetic import UNARY
 
 _BINARY = {
     "matmul": "matmul", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "add": "add", "sub": "sub", "subtract": "sub",
@@ -14,11 +15,9 @@ _BINARY = {
     "truediv": "truediv", "floor_divide": "floordiv", "floordiv": "floordiv", "remainder": "mod", "mod": "mod",
     "pow": "pow", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
 }  # fmt: skip
-_METHODS = frozenset(
-    "abs sqrt square exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan sigmoid relu sign floor "
-    "ceil round trunc reciprocal rsqrt erf isnan isinf isfinite logical_not logical_and logical_or logical_xor real "
-    "imag angle clamp conj clone detach sum mean prod amax amin norm trace diagonal tril triu det logdet slogdet t "
-    "transpose softmax logsumexp equal allclose kron index_select unsqueeze squeeze neg".split()
+_METHODS = frozenset(UNARY) | frozenset(
+    "logical_and logical_or logical_xor clamp conj clone detach sum mean prod amax amin trace diagonal tril triu det "
+    "logdet slogdet t transpose softmax logsumexp equal allclose kron index_select unsqueeze squeeze neg".split()
 )
 
 
@@ -59,13 +58,31 @@ class Dispatched:
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         is_reversed = [name for name, one in _REVERSED if one is function]
-        name = is_reversed[0] if is_reversed else function.__name__.strip("_")
+        name = is_reversed[0] if is_reversed else _operator_name(function.__name__)
         if name in _BINARY and len(args) == 2:
+            if kwargs:
+                raise ArgumentError(f"SparseTensor: torch's {name} of a sparse tensor has no {', '.join(kwargs)}; "
+                                    "write it with operators")  # fmt: skip
             first, second = args[::-1] if is_reversed else args
             return _applied(cls, _BINARY[name], first, second)
-        if name in _METHODS and isinstance(args[0], cls):
+        if name == "norm":
+            return _norm(*args, **(kwargs or {}))
+        if name in _METHODS and args and isinstance(args[0], cls):
             return getattr(args[0], name)(*args[1:], **(kwargs or {}))
         return NotImplemented
+
+
+def _operator_name(name):
+    """"add" of add and __add__, and of nothing else: add_ changes its argument."""
+    return name[2:-2] if name.startswith("__") and name.endswith("__") else name
+
+
+def _norm(tensor, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    """torch.norm, which is of all numbers; norms of each matrix are A.norm(ord)."""
+    if p not in ("fro", 2, None) or dim is not None or keepdim or out is not None or dtype is not None:
+        raise ArgumentError('SparseTensor: torch.norm of a sparse tensor is that of all its numbers, p="fro"; each '
+                            "matrix has others, A.norm(ord)")  # fmt: skip
+    return torch.linalg.vector_norm(tensor.slots())
 
 
 def _applied(cls, name, first, second):

@@ -6,7 +6,7 @@ proportion to the entries.
 import torch
 
 from .. import remap
-from .sides import together
+from .._dtypes import in_one_dtype
 from .structure import made_of
 
 
@@ -16,18 +16,22 @@ def _ones(like, count, trailing):
 
 def product(tensor, rows, columns, include_zeros):
     """The products over rows, columns or both of a SparseTensor, those dimensions kept with the size 1."""
+    return in_one_dtype("prod", lambda x: _product(tensor, x, rows, columns, include_zeros), tensor.slots())
+
+
+def _product(tensor, x, rows, columns, include_zeros):
+    """The same of values x by slots."""
     (m, n), trailing = tensor.sparse_shape, tensor.trailing
-    dtype, (x,) = together(tensor.slots())
     if rows and columns:
         made = x.prod(x.ndim - 1 - trailing, keepdim=True)
         is_full = torch.tensor(tensor.nnz == m * n, device=x.device)
     else:
-        groups = tensor._groups(rows, columns)
+        groups = tensor._groups(rows)
         made = _of_groups(groups, x, trailing)
         counts = remap(groups, _ones(x.real, groups.inputs, trailing), axes=trailing)
         is_full = counts == (m if rows else n)
     made = torch.where(is_full, made, torch.zeros_like(made)) if include_zeros else made
-    return tensor._lined(made, rows, columns).to(dtype)
+    return tensor._lined(made, rows)
 
 
 def _of_groups(groups, x, trailing):

@@ -5,22 +5,24 @@ import operator
 
 import torch
 
+from ..._derived import derived, made_once
 from ...errors import ArgumentError, ShapeError
-from .structure import Structure, made_of, moved
+from .structure import Structure, moved
 
 
 class Indexing:
-    """A[...] with an index for each dimension of shape, batch first, as torch has it.
+    """A[...] with an index for each dimension of shape, batch first.
 
-    Slices and lists of rows and columns give a SparseTensor; an integer gives a dense row, column or number. Dimensions
-    of the batch are indexed as those of a tensor, one by one; trailing dimensions cannot be.
+    Slices and lists of rows and columns give a SparseTensor; an integer gives a dense row, column or number. Lists for
+    both give the submatrix of all those rows and all those columns, and not, as in torch, one number for each pair.
+    Dimensions of the batch are indexed as those of a tensor, one by one; trailing dimensions cannot be.
     """
 
     def __len__(self):
         return self.shape[0]
 
     def __iter__(self):
-        return iter([self[i] for i in range(len(self))])
+        return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index):
         batch, rows, columns = self._indices(index)
@@ -43,8 +45,8 @@ class Indexing:
 
     def index_select(self, dim, index):
         """The rows or columns, or matrices of the batch, that are listed, in that order; they may repeat."""
-        at = dim % self.ndim
-        return self[(slice(None),) * at + (index,)]
+        self._dims("index_select", dim)
+        return self[(slice(None),) * (dim % self.ndim) + (index,)]
 
     def select_matrix(self, index):
         """One matrix of the batch, counted through all its dimensions."""
@@ -70,15 +72,15 @@ def _span(index, size, what):
 
 
 def _listed(index, size):
-    """Any index of lines as a list of them, None for all."""
+    """Any index of lines as a tuple of them, None for all."""
     if _is_whole(index, size):
         return None
     if isinstance(index, slice):
-        return list(range(*index.indices(size)))
+        return tuple(range(*index.indices(size)))
     if isinstance(index, (list, tuple)) and all([type(one) is int for one in index]):
-        return list(index)
+        return tuple(index)
     index = index.cpu() if isinstance(index, torch.Tensor) else torch.as_tensor(index)
-    return (index.nonzero()[:, 0] if index.dtype == torch.bool else index).tolist()
+    return tuple((index.nonzero()[:, 0] if index.dtype == torch.bool else index).tolist())
 
 
 def _taken(tensor, rows, columns):
@@ -87,24 +89,20 @@ def _taken(tensor, rows, columns):
     spans = _span(rows, m, "row"), _span(columns, n, "column")
     lines = [not isinstance(one, slice) and span is not None for one, span in zip((rows, columns), spans)]
     if not _is_whole(rows, m) or not _is_whole(columns, n):
-        tensor = _part(tensor, pattern, rows, columns, spans)
+        tensor = _submatrix(tensor, pattern, rows, columns, spans)
     if not any(lines):
         return tensor
     at, dense = tensor.sparse_dim[0], tensor.to_dense()
     return dense.squeeze([at + i for i, is_line in enumerate(lines) if is_line])
 
 
-def _part(tensor, pattern, rows, columns, spans):
+def _submatrix(tensor, pattern, rows, columns, spans):
     if None not in spans:
-        return tensor._part(made_of("submatrix", pattern, arguments=(*spans[0], *spans[1])))
+        is_line = not isinstance(rows, slice) or not isinstance(columns, slice)
+        derive = made_once if is_line else derived
+        return tensor._moved_to(derive("submatrix", (pattern.key,), *spans[0], *spans[1]))
     spans = [index if span is None else slice(*span) for index, span in zip((rows, columns), spans)]
-    chosen, back = _selected(pattern, [_listed(index, size) for index, size in zip(spans, pattern.shape)])
+    lists = [_listed(index, size) for index, size in zip(spans, pattern.shape)]
+    chosen, back = made_once("select", (pattern.key,), *lists)
     values = moved(back, tensor.slots(), tensor.trailing, "T")
     return tensor._on(Structure(chosen), values, tensor.trailing)
-
-
-def _selected(pattern, lists):
-    """pattern.select; of a compiler's, which knows the lists, the one that its graph names."""
-    if not torch.compiler.is_dynamo_compiling():
-        return pattern.select(*lists)
-    return made_of("select", pattern, arguments=tuple([None if one is None else tuple(one) for one in lists]))

@@ -11,13 +11,17 @@ The start has no derivative: the solution does not depend on it.
 """
 
 import dataclasses
+from typing import Optional
 
 import torch
 
-from ..._core import ffi, lib, sized, text
-from ...errors import ConvergenceError
-from ...solver import _ENDINGS, Factor
+from ..._core import ffi, lib, sized
+from ..._derived import found
+from ..._options import Borrowed
+from ...errors import ConvergenceError, UnsupportedError
+from ...solver import Factor, read_report
 from .. import sddmm, spmm
+from .._dtypes import in_one_dtype
 from .._tensors import CODES, context_on, ready
 
 _ADJOINT = {"N": "H", "H": "N"}
@@ -43,13 +47,13 @@ class SolveInfo:
     seconds: float = 0.0
     adjoint: "SolveInfo | None" = None
 
-    def fill(self, told, factor):
+    def fill(self, report, factor):
         """From a report of C and the factor that solved."""
-        of_factor = factor.report
+        told, of_factor = read_report(report), factor.report
         self.method, self.preconditioner = of_factor["method"], of_factor["preconditioner"]
-        self.ending, self.iterations, self.residual = _ENDINGS[told.ending], told.iterations, told.residual
-        self.converged = told.ending == lib.LAC_ENDING_CONVERGED
-        self.reason, self.warning, self.seconds = text(told.reason), text(told.warning), told.seconds
+        for name in ("iterations", "residual", "ending", "reason", "warning", "seconds"):
+            setattr(self, name, told[name])
+        self.converged = self.ending == "converged"
 
     @property
     def iter_count(self):
@@ -57,38 +61,23 @@ class SolveInfo:
         return self.iterations
 
 
-class _Borrowed:
-    """C arrays over tensors, while they are used."""
-
-    def __init__(self, ctx, tensors):
-        self.ctx, self.tensors, self.made = ctx, tensors, []
-
-    def __enter__(self):
-        try:
-            return [self._borrow(tensor) for tensor in self.tensors]
-        except BaseException:
-            self.__exit__()
-            raise
+class _Borrowed(Borrowed):
+    """C arrays over tensors, NULL for None, while they are used."""
 
     def _borrow(self, tensor):
-        if tensor is None:
-            return ffi.NULL
-        out, shape = ffi.new("lac_array **"), ffi.new("int64_t[]", list(tensor.shape))
-        described = CODES[tensor.dtype], tensor.ndim, shape, ffi.cast("void *", tensor.data_ptr())
-        self.ctx.check(lib.lac_array_from(self.ctx.c, *described, lib.LAC_OWNERSHIP_BORROW, out))
-        self.made.append(out)
-        return out[0]
-
-    def __exit__(self, *_):
-        for out in self.made:
-            lib.lac_array_destroy(out)
+        out = ffi.new("lac_array **")
+        if tensor is not None:
+            shape, data = ffi.new("int64_t[]", list(tensor.shape)), ffi.cast("void *", tensor.data_ptr())
+            described = CODES[tensor.dtype], tensor.ndim, shape, data, lib.LAC_OWNERSHIP_BORROW
+            self.ctx.check(lib.lac_array_from(self.ctx.c, *described, out))
+        return out
 
 
 def factored(solver, slots):
     """The Factor of values by slots, on the CPU or a device; one that the solver keeps is not made again."""
     device, (slots,) = ready("factor", [slots.detach()])
     ctx, out = context_on(device), ffi.new("lac_factor **")
-    with _Borrowed(ctx, [slots]) as (array,):
+    with _Borrowed(ctx, slots) as (array,):
         ctx.check(lib.lac_solver_factor(ctx.c, solver.c, array, out))
     ctx.warn()
     return Factor.wrap(out[0], solver.held)
@@ -103,30 +92,40 @@ def _iterate(asked, slots, b, x0):
     x = torch.empty(*batch, solver.shape[1], b.shape[-1], dtype=b.dtype, device=device)
     ctx, told = context_on(device), sized("lac_solve_report")
     start = [None] if x0 is None else [given[1].expand(x.shape).contiguous()]
-    with _Borrowed(ctx, [given[0], *start, x]) as (right, begin, out):
+    with _Borrowed(ctx, given[0], *start, x) as (right, begin, out):
         ctx.check(lib.lac_factor_iterate(ctx.c, factor.c, right, begin, _FORMS[op], out, told))
-    lib.lac_context_clear_warning(ctx.c)  # the report has it
+    if asked.is_silent:
+        ctx.warn()
+    else:
+        lib.lac_context_clear_warning(ctx.c)  # the report has it
     info.fill(told, factor)
     return x
 
 
 class _Asked:
-    """Which solve is asked for: by what, and who is to be told of it and of its adjoint."""
+    """Which solve is asked for: by what, and who is to be told of it and of its adjoint. Where nobody reads the report
+    it `is_silent`: not to converge is an error, and what C warns of is a warning."""
 
-    def __init__(self, solver, pattern, info, op="N", must_converge=False):
-        self.solver, self.pattern, self.info, self.op, self.must_converge = solver, pattern, info, op, must_converge
+    def __init__(self, solver, pattern, info, op="N", is_silent=False):
+        self.solver, self.pattern, self.info, self.op, self.is_silent = solver, pattern, info, op, is_silent
         self.core = 1 if pattern.blocks == (1, 1) else 3  # dimensions of the values of one matrix
 
     def run(self, slots, b, x0):
         x = _iterate(self, slots, b, x0)
-        if self.must_converge and not self.info.converged:
+        if self.is_silent and not self.info.converged:
             raise ConvergenceError(f"solve: {self.info.reason}")
         return x
 
     def adjoint(self):
         if self.info.adjoint is None:
             self.info.adjoint = SolveInfo()
-        return _Asked(self.solver, self.pattern, self.info.adjoint, _ADJOINT[self.op], self.must_converge)
+        return self._other(self.info.adjoint, _ADJOINT[self.op])
+
+    def tangent(self):
+        return self._other(SolveInfo(), self.op)
+
+    def _other(self, info, op):
+        return _Asked(self.solver, self.pattern, info, op, self.is_silent)
 
 
 class _Iterated(torch.autograd.Function):
@@ -157,8 +156,7 @@ class _Iterated(torch.autograd.Function):
         right = torch.zeros_like(x) if b_dot is None else b_dot
         if slots_dot is not None:
             right = right - spmm(ctx.asked.pattern, slots_dot, x, ctx.asked.op)
-        asked = ctx.asked
-        return _Iterated.apply(_Asked(asked.solver, asked.pattern, SolveInfo(), asked.op), slots, right, None)
+        return _Iterated.apply(ctx.asked.tangent(), slots, right, None)
 
     @staticmethod
     def vmap(info, in_dims, asked, slots, b, x0):
@@ -180,8 +178,67 @@ def _summed(bar, shape):
     return bar.sum_to_size(shape)
 
 
+# -- within compiled code ---------------------------------------------------------------------------------------------
+
+_held = {}  # the solvers that stand in graphs, by their numbers, for as long as the process
+
+
+def _hold(number):
+    _held[number] = found((number,))
+    return number
+
+
+torch.compiler.assume_constant_result(_hold)
+
+
+@torch.library.custom_op("lacuna::iterate", mutates_args=())
+def _iterate_held(
+    slots: torch.Tensor, b: torch.Tensor, x0: Optional[torch.Tensor], number: int, op: str
+) -> torch.Tensor:
+    """x by a solver that is held."""
+    solver = _held[number]
+    return _Asked(solver, solver.pattern, SolveInfo(), op, is_silent=True).run(slots, b, x0)
+
+
+@_iterate_held.register_fake
+def _(slots, b, x0, number, op):
+    solver = _held[number]
+    core = 1 if solver.pattern.blocks == (1, 1) else 3
+    batch = torch.broadcast_shapes(slots.shape[: slots.ndim - core], b.shape[:-2])
+    return b.new_empty(*batch, solver.shape[1], b.shape[-1])
+
+
+def _keep(ctx, inputs, output):
+    slots, b, _, *ctx.asked = inputs
+    ctx.right_shape = b.shape
+    ctx.save_for_backward(slots, output)
+
+
+def _backward(ctx, x_bar):
+    (slots, x), (number, op) = ctx.saved_tensors, ctx.asked
+    adjoint = _iterate_held(slots, x_bar, None, number, _ADJOINT[op])
+    pair = (adjoint, x) if op == "N" else (x, adjoint)
+    slots_bar = _summed(-sddmm(_held[number].pattern, *pair), slots.shape) if ctx.needs_input_grad[0] else None
+    return slots_bar, _summed(adjoint, ctx.right_shape), None, None, None
+
+
+_iterate_held.register_autograd(_backward, setup_context=_keep)
+
+
+def _compiled(solver, info, op):
+    """What iterates while a compiler reads."""
+    if info is not None:
+        raise UnsupportedError("solve: compiled code fills no SolveInfo; ask for return_info outside of it")
+    number = _hold(solver.key[0])
+    return lambda slots, b, x0: _iterate_held(slots, b, x0, number, op)
+
+
 def iterate(solver, pattern, slots, b, x0=None, info=None, op="N"):
     """x = op(A)^-1 b from x0, differentiable to every order in slots and b; op is "N" or "H". `info` is filled; where
     there is none, not to converge is an error."""
-    asked = _Asked(solver, pattern, SolveInfo() if info is None else info, op, must_converge=info is None)
-    return _Iterated.apply(asked, slots, b, x0)
+    if torch.compiler.is_dynamo_compiling():
+        run = _compiled(solver, info, op)
+        return in_one_dtype("solve", lambda slots, b: run(slots, b, None if x0 is None else x0.to(b.dtype)), slots, b)
+    asked = _Asked(solver, pattern, SolveInfo() if info is None else info, op, is_silent=info is None)
+    start = lambda b: None if x0 is None else x0.to(b.dtype)  # noqa: E731
+    return in_one_dtype("solve", lambda slots, b: _Iterated.apply(asked, slots, b, start(b)), slots, b)

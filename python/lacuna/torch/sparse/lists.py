@@ -8,16 +8,20 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 
 from ...errors import ShapeError
 from ...pattern import Pattern
-from .shapes import stack
+from .arithmetic import UNARY
+from .shapes import are_on_one_pattern, stack
 from .stored import StoredList
 from .tensor import SparseTensor
 
-_EACH = (  # methods that are called of each
-    "abs sqrt square exp log log2 log10 sin cos tan sinh cosh tanh sigmoid relu sign floor ceil round reciprocal clamp "
-    "pow conj coalesce clone detach float double half to cuda cpu flatten_blocks sum mean prod max min norm trace det "
-    "logdet slogdet diagonal inverse_diagonal is_symmetric is_hermitian is_positive_definite connected_components lu "
-    "cholesky spy to_dense to_sparse_coo to_sparse_csr requires_grad_"
+_EACH = UNARY + (  # methods that are called of each
+    "map clamp pow softmax conj coalesce merged clone detach contiguous float double half bfloat16 to cuda cpu "
+    "pin_memory share_memory_ retain_grad requires_grad_ t transpose transposed tril triu flatten_blocks "
+    "unflatten_blocks sum mean prod max min amax amin logsumexp norm trace count_nonzero diagonal det logdet slogdet "
+    "logdet_estimate solver factor lu cholesky inverse_diagonal is_symmetric is_hermitian is_positive_definite "
+    "detect_matrix_type connected_components has_isolated_components spy slots to_dense to_scipy numpy "
+    "to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc"
 ).split()
+_PAIRED = "matmul solve lstsq triangular_solve sddmm quadratic_form kron equal allclose".split()  # with one for each
 
 
 class SparseTensorList(StoredList, public_name="lacuna.torch.SparseTensorList"):
@@ -97,11 +101,11 @@ class SparseTensorList(StoredList, public_name="lacuna.torch.SparseTensorList"):
 
     def to_block_diagonal(self):
         """One matrix with these along its diagonal, differentiable in the values of all."""
-        parts = [self._part(tensor) for tensor in self.tensors]
+        parts = [self._single_of(tensor) for tensor in self.tensors]
         pattern, _ = Pattern.block_diag([pattern for pattern, _ in parts])
         return SparseTensor._by_slots(pattern, torch.cat([slots for _, slots in parts]))  # rows do not interleave
 
-    def _part(self, tensor):
+    def _single_of(self, tensor):
         if tensor.is_batched:
             raise ShapeError(f"to_block_diagonal: a part has the batch {tuple(tensor.batch_shape)}; parts are matrices")
         return tensor._single()
@@ -118,17 +122,17 @@ class SparseTensorList(StoredList, public_name="lacuna.torch.SparseTensorList"):
                              f"{tensor._matrix_shape()}")  # fmt: skip
         return cls(parts)
 
-    def solve(self, right, **options):
-        """x of each matrix, for a list of right-hand sides; options are those of SparseTensor.solve."""
-        return [tensor.solve(b, **options) for tensor, b in self._pairs("solve", right)]
-
     def _pairs(self, who, others):
         if len(others) != len(self.tensors):
             raise ShapeError(f"{who}: {len(others)} for {len(self.tensors)} matrices; one for each is needed")
         return zip(self.tensors, others)
 
     def __matmul__(self, others):
-        return _gathered([tensor @ other for tensor, other in self._pairs("matmul", others)])
+        return self._gathered([tensor @ other for tensor, other in self._pairs("matmul", others)])
+
+    def _gathered(self, parts):
+        """A list of the same class where the parts are sparse."""
+        return type(self)(parts) if parts and all([isinstance(part, SparseTensor) for part in parts]) else parts
 
     @property
     def T(self):
@@ -148,23 +152,27 @@ class SparseTensorList(StoredList, public_name="lacuna.torch.SparseTensorList"):
 
 
 def collated(batch, *, collate_fn_map=None):
-    """What a DataLoader makes of several sparse tensors: a batch where they have one structure, else a list."""
-    first = batch[0].structure
-    return stack(batch) if all([one.structure.is_same(first) for one in batch]) else SparseTensorList(batch)
+    """What a DataLoader makes of several sparse tensors: a batch where they store the same places, else a list."""
+    return stack(batch) if are_on_one_pattern(batch) else SparseTensorList(batch)
 
 
 default_collate_fn_map[SparseTensor] = collated
 
 
-def _gathered(parts):
-    return SparseTensorList(parts) if parts and all([isinstance(part, SparseTensor) for part in parts]) else parts
-
-
 def _each(name):
     def method(self, *args, **kwargs):
-        return _gathered([getattr(tensor, name)(*args, **kwargs) for tensor in self.tensors])
+        return self._gathered([getattr(tensor, name)(*args, **kwargs) for tensor in self.tensors])
 
     method.__name__, method.__doc__ = name, f"SparseTensor.{name} of each matrix."
+    return method
+
+
+def _paired(name):
+    def method(self, others, **options):
+        return self._gathered([getattr(tensor, name)(one, **options) for tensor, one in self._pairs(name, others)])
+
+    method.__name__ = name
+    method.__doc__ = f"SparseTensor.{name} of each matrix and its part of a list; options are the same for all."
     return method
 
 
@@ -174,7 +182,7 @@ def _operator(name):
             pairs = self._pairs(name, other)
         else:
             pairs = [(tensor, other) for tensor in self.tensors]
-        return _gathered([getattr(tensor, name)(one) for tensor, one in pairs])
+        return self._gathered([getattr(tensor, name)(one) for tensor, one in pairs])
 
     method.__name__ = name
     return method
@@ -182,5 +190,7 @@ def _operator(name):
 
 for _name in _EACH:
     setattr(SparseTensorList, _name, _each(_name))
+for _name in _PAIRED:
+    setattr(SparseTensorList, _name, _paired(_name))
 for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "pow"):
     setattr(SparseTensorList, f"__{_name}__", _operator(f"__{_name}__"))

@@ -21,7 +21,7 @@ class Makers:
         order: "slots", or "entries" for values in the order of what the pattern was made of (`pattern.entries`).
         """
         word("order", order, _ORDERS)
-        entries = pattern.entries if order == "entries" and not pattern.entries.is_identity else None
+        entries = _own_entries(pattern) if order == "entries" else None
         blocks = pattern.blocks
         trailing = 0 if blocks == (1, 1) else 2
         if trailing:
@@ -45,7 +45,7 @@ class Makers:
 
     @classmethod
     def _from_lines(cls, layout, values, offsets, inner, shape):
-        structure, values = structured(layout, offsets, inner, shape, values)
+        structure = structured(layout, offsets, inner, shape)
         require_entries(f"from_{layout}", values, structure.count, ())
         return cls._on(structure, values)
 
@@ -90,6 +90,14 @@ class Makers:
             f"{who}: no matrix can be read from a {type(given).__name__}; a SparseTensor, a torch tensor, a SciPy "
             "matrix and (values, row_indices, col_indices, shape) are matrices"
         )
+
+
+def _own_entries(pattern):
+    """The map of what a pattern was made of; None where that is in the order of slots."""
+    if pattern.entries is None:
+        raise ArgumentError("from_pattern: this pattern was derived from another and has no order of entries; give its "
+                            'values by slots, order="slots"')  # fmt: skip
+    return None if pattern.entries.is_identity else pattern.entries
 
 
 def _line(given, size, dtype, device):

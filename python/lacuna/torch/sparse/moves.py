@@ -3,6 +3,8 @@
 
 import torch
 
+from ...errors import ArgumentError
+
 
 class Moves:
     """What a SparseTensor does as its values do. The structure stays; indices follow when they are asked for."""
@@ -81,8 +83,16 @@ class Moves:
 
     def backward(self, gradient=None, **options):
         """Backward from the values, for a gradient that is a SparseTensor with these entries or a tensor of values."""
-        self.values.backward(getattr(gradient, "values", gradient) if type(gradient) is type(self) else gradient,
-                             **options)  # fmt: skip
+        self.values.backward(gradient.values if self._has_entries_of("backward", gradient) else gradient, **options)
+
+    def _has_entries_of(self, who, other):
+        """Whether another is a sparse tensor, which must then have the same entries in the same order."""
+        if not isinstance(other, Moves):
+            return False
+        if not self.structure.is_alike(other.structure):
+            raise ArgumentError(f"{who}: the gradient has other entries, or the same in another order; make it with "
+                                "A.with_values(values)")  # fmt: skip
+        return True
 
     def retain_grad(self):
         """Keep the gradient of values that are not a leaf."""

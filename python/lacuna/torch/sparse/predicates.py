@@ -4,11 +4,11 @@
 import torch
 
 from ...errors import DefiniteError, NonfiniteError, SingularError, SymmetryError
+from .._dtypes import computed
 from .iterated import factored
-from .sides import together
 from .solves import solver_of
 
-_ROUNDINGS = 8  # of the larger of two entries that count as the same, as solvers count
+_ROUNDINGS = 8  # by which two entries that count as the same may differ, as in C
 
 
 class Predicates:
@@ -16,7 +16,8 @@ class Predicates:
 
     @torch.no_grad()
     def is_symmetric(self, rtol=None, atol=0.0):
-        """Whether |a_ij - a_ji| <= atol + rtol max(|a_ij|, |a_ji|); rtol is 8 roundings of the dtype by default."""
+        """Whether |a_ij - a_ji| <= atol + rtol max(|a_ij|, |a_ji|). Without rtol, as lacuna.Solver judges: by 8
+        roundings of the larger of these and of the root of |a_ii a_jj|; integers must be the same."""
         return self._is_like(self.T, rtol, atol)
 
     @torch.no_grad()
@@ -27,13 +28,15 @@ class Predicates:
     def _is_like(self, other, rtol, atol):
         if not self.is_square:
             return torch.zeros(self.batch_shape, dtype=torch.bool, device=self.device)
-        ours, theirs = self.flatten_blocks(), other.flatten_blocks()
-        rtol = _ROUNDINGS * torch.finfo(self.dtype).eps if rtol is None else rtol
-
-        def are_near(a, b):
-            return (a - b).abs() <= atol + rtol * torch.maximum(a.abs(), b.abs())
-
-        return ours._joined(theirs, "union", are_near).values.all(-1)
+        ours, theirs = (t.flatten_blocks() if _has_roundings(self.dtype) else t.flatten_blocks().to(torch.int64)
+                        for t in (self, other))  # fmt: skip
+        apart = ours._joined(theirs, "union", torch.sub).map(torch.abs)
+        sizes = ours._joined(theirs, "union", lambda a, b: torch.maximum(a.abs(), b.abs())).values
+        if rtol is None and _has_roundings(self.dtype):
+            rtol = _ROUNDINGS * torch.finfo(computed(self.dtype)).eps
+            roots = ours.diagonal().abs().sqrt()
+            sizes = torch.maximum(sizes, apart.sddmm(roots, roots).values)
+        return (apart.values <= atol + (rtol or 0) * sizes).all(-1)
 
     @torch.no_grad()
     def is_positive_definite(self):
@@ -42,7 +45,7 @@ class Predicates:
             return torch.zeros(self.batch_shape, dtype=torch.bool, device=self.device)
         pattern, slots = self._single()
         solver = solver_of(pattern, {"method": "cholesky", "keep_bytes": -1})
-        items = together(slots)[1][0].reshape(-1, pattern.nnz)
+        items = slots.to(computed(slots.dtype)).reshape(-1, pattern.nnz)
         found = [_succeeds(solver, one) for one in items] if not _succeeds(solver, items) else [True] * len(items)
         return torch.tensor(found, dtype=torch.bool, device=self.device).reshape(self.batch_shape)
 
@@ -71,6 +74,10 @@ class Predicates:
     def nature(self):
         """What can be read off the pattern of a square matrix, as a dict: bandwidths, structural rank, components."""
         return self._single()[0].nature
+
+
+def _has_roundings(dtype):
+    return dtype.is_floating_point or dtype.is_complex
 
 
 def _succeeds(solver, slots):

@@ -43,10 +43,11 @@ class _Dims(NamedTuple):
 
 
 class Reductions:
-    """Reductions of SparseTensor. `dim` counts the dimensions of `shape`; None takes all of them."""
+    """Reductions of SparseTensor. `dim` counts the dimensions of `shape`; None and () take all, as in torch."""
 
     def _dims(self, who, dim):
-        asked = range(self.ndim) if dim is None else (dim if isinstance(dim, (tuple, list)) else (dim,))
+        asked = dim if isinstance(dim, (tuple, list)) else () if dim is None else (dim,)
+        asked = asked or range(self.ndim)
         for one in asked:
             if not -self.ndim <= one < self.ndim:
                 raise ShapeError(f"{who}: dimension {one} of a tensor with {self.ndim}")
@@ -60,11 +61,11 @@ class Reductions:
             raise ArgumentError(f"{who}: dim is {dim}; it must be one of {self.sparse_dim}")
         return 0 if dims.rows else 1
 
-    def _groups(self, rows, columns):
+    def _groups(self, rows):
         """The map from slots to the lines that are left, columns where rows are reduced."""
         return made_of("col_map" if rows else "row_map", self.structure.pattern)[0]
 
-    def _lined(self, lines, rows, columns):
+    def _lined(self, lines, rows):
         """Lines [*batch, lines, *block] in the place of the matrix, a 1 for what is reduced."""
         at = lines.ndim - 1 - self.trailing
         return lines.unsqueeze(at if rows else at + 1)
@@ -83,8 +84,8 @@ class Reductions:
     def _line_sums(self, dims):
         slots = self.slots()
         if dims.rows and dims.columns:
-            return self._lined(slots.sum(slots.ndim - 1 - self.trailing, keepdim=True), True, True)
-        return self._lined(moved(self._groups(*dims[1:3]), slots, self.trailing), *dims[1:3])
+            return self._lined(slots.sum(slots.ndim - 1 - self.trailing, keepdim=True), True)
+        return self._lined(moved(self._groups(dims.rows), slots, self.trailing), dims.rows)
 
     def sum(self, dim=None, keepdim=False):
         """The sum over dimensions of shape."""
@@ -101,8 +102,8 @@ class Reductions:
         if dims.rows and dims.columns:
             return others * self.nnz
         ones = torch.ones(self.nnz, *[1] * self.trailing, dtype=torch.float64, device=self.device)
-        lines = moved(self._groups(*dims[1:3]), ones, self.trailing)
-        return (self._lined(lines, *dims[1:3]) * others).to(self.values.real.dtype)
+        lines = moved(self._groups(dims.rows), ones, self.trailing)
+        return (self._lined(lines, dims.rows) * others).to(self.values.real.dtype)
 
     def mean(self, dim=None, keepdim=False, include_zeros=True):
         """The mean over dimensions of shape; of no stored number, NaN."""

@@ -37,7 +37,8 @@ class Shapes:
 
     def transpose(self, dim0=-2, dim1=-1):
         """The transpose; the two dimensions must be those of the matrix."""
-        if {dim % self.ndim for dim in (dim0, dim1)} != set(self.sparse_dim):
+        dims = self._dims("transpose", (dim0, dim1))
+        if dims.others or not dims.rows or not dims.columns:
             raise ShapeError(f"transpose: dimensions {(dim0, dim1)}; those of the matrix are {self.sparse_dim}")
         return self.T
 
@@ -60,18 +61,18 @@ class Shapes:
         """Itself where each place has one entry; else coalesce()."""
         return self if self.structure.is_merged else self.coalesce()
 
-    def _part(self, derived):
+    def _moved_to(self, derived):
         """The tensor of (pattern, the map that takes slots there)."""
         pattern, map_ = derived
         return self._on(Structure(pattern), moved(map_, self.slots(), self.trailing), self.trailing)
 
     def tril(self, k=0):
         """The entries on and below the k-th diagonal, of blocks where it has them."""
-        return self._part(made_of("tril", self.structure.pattern, arguments=(k,)))
+        return self._moved_to(made_of("tril", self.structure.pattern, arguments=(k,)))
 
     def triu(self, k=0):
         """The entries on and above the k-th diagonal, of blocks where it has them."""
-        return self._part(made_of("triu", self.structure.pattern, arguments=(k,)))
+        return self._moved_to(made_of("triu", self.structure.pattern, arguments=(k,)))
 
     def diagonal(self):
         """The main diagonal as a dense tensor [*batch, min(rows, columns)], 0 where it is not stored."""
@@ -114,8 +115,31 @@ class Shapes:
 
 
 def stack(tensors):
-    """Sparse tensors of one structure as a batch of them."""
+    """Sparse tensors with the same entries as a batch of them; by slots where the entries come in different orders."""
     first = tensors[0]
-    if all([other.structure.is_same(first.structure) for other in tensors]):
+    if all([first.structure.is_alike(other.structure) for other in tensors]):
         return first._with(torch.stack([tensor.values for tensor in tensors]))
+    if are_on_one_pattern(tensors):
+        return first.coalesce()._with(torch.stack([tensor.slots() for tensor in tensors]))
     raise ArgumentError("stack: the tensors have different entries; SparseTensorList takes those")
+
+
+def are_on_one_pattern(tensors):
+    """Whether the same places are stored in all of them."""
+    first = tensors[0].structure.pattern
+    return all([first.same(other.structure.pattern) for other in tensors])
+
+
+def first_sparse(shape, sparse_dim):
+    """The place of M in a shape."""
+    count = len(shape)
+    try:
+        first, second = (dim + count if dim < 0 else dim for dim in sparse_dim)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"SparseTensor: sparse_dim is {sparse_dim!r}; it must be two dimensions") from None
+    if count < 2 or not 0 <= first < count or second != first + 1:
+        raise ShapeError(
+            f"SparseTensor: sparse_dim {tuple(sparse_dim)} of the shape {tuple(shape)}; it must name two dimensions "
+            "that follow each other"
+        )
+    return first

@@ -1,23 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Right-hand sides: what their rank means, and the dtype in which they meet a matrix."""
+"""Right-hand sides: what their rank means."""
 
 import torch
 
 from ...errors import ArgumentError, ShapeError
-
-_WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
-
-
-def together(*tensors):
-    """(dtype of the result, the tensors in the dtype that is computed in): as torch promotes; float16 and bfloat16 are
-    computed in float32, and integers in torch's default dtype."""
-    dtype = tensors[0].dtype
-    for tensor in tensors[1:]:
-        dtype = torch.promote_types(dtype, tensor.dtype)
-    if not dtype.is_floating_point and not dtype.is_complex:
-        dtype = torch.get_default_dtype()
-    inside = _WIDER.get(dtype, dtype)
-    return dtype, [tensor if tensor.dtype == inside else tensor.to(inside) for tensor in tensors]
 
 
 def require_tensor(who, name, given):

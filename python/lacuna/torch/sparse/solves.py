@@ -3,27 +3,22 @@
 
 import torch
 
-from ..._derived import derived
-from ..._handle import Handle
 from ...errors import ArgumentError, ShapeError
+from ...pattern import solver_of as kept_solver
 from ...solver import Solver
 from .. import det, inverse_diagonal, inverse_on, logdet, logdet_estimate, lstsq, slogdet, solve, trisolve
 from .factors import Factorization
 from .iterated import SolveInfo, iterate
-from .sides import columns, together, without_columns
-
-_CONSTANTS = (str, int, float, bool, type(None), Handle)
+from .sides import columns, without_columns
 
 
 def solver_of(pattern, options):
-    """The solver of a pattern with options, analysed once: the pattern keeps it, but for one with arrays among its
-    options. Without options it is the pattern, whose own is meant."""
+    """The solver of a pattern with options, as Pattern.solver. Without options it is the pattern, whose own is
+    meant."""
     given = {name: value for name, value in options.items() if value is not None}
     if not given or given == {"method": "auto"}:
         return pattern
-    if all([isinstance(value, _CONSTANTS) or callable(value) for value in given.values()]):
-        return derived("solver", (pattern.key,), *sorted(given.items(), key=lambda item: item[0]))[0]
-    return Solver(pattern, **{name: _on_host(value) for name, value in given.items()})
+    return kept_solver(pattern, {name: _on_host(value) for name, value in given.items()})
 
 
 def _on_host(value):
@@ -35,15 +30,8 @@ class Solves:
 
     def solver(self, **options):
         """The lacuna.Solver of the pattern with these options, which are those of lacuna.Solver; analysed once."""
-        found = solver_of(self._square("solver"), options)
+        found = solver_of(_square("solver", self._matrix_pattern()), options)
         return found if isinstance(found, Solver) else found.solver()
-
-    def _square(self, who):
-        """The pattern, if the matrix is square."""
-        rows, cols = self._matrix_shape()
-        if rows != cols:
-            raise ShapeError(f"{who}: the matrix is {rows} x {cols}; it must be square, and lstsq takes any")
-        return self._matrix_pattern()
 
     def solve(self, b, method="auto", preconditioner=None, x0=None, rtol=None, atol=None, max_iterations=None, op="N",
               return_info=False, **options):  # fmt: skip
@@ -63,16 +51,15 @@ class Solves:
         >>> A.grad.shape
         torch.Size([3, 3])
         """
-        pattern = self._square("solve")
-        b, is_vector = columns("solve", "b", b, self.batch_shape, self._matrix_shape()[0])
+        pattern, slots = self._matrix()
+        b, is_vector = columns("solve", "b", b, self.batch_shape, _square("solve", pattern).shape[0])
         named = {"method": method, "preconditioner": preconditioner, "rtol": rtol, "atol": atol}
         by = solver_of(pattern, {**named, "max_iterations": max_iterations, **options})
-        dtype, (slots, b) = together(self._matrix()[1], b)
         if x0 is None and not return_info:
-            return without_columns(solve(by, slots, b, op), is_vector).to(dtype)
-        x0 = None if x0 is None else columns("solve", "x0", x0, self.batch_shape, b.shape[-2])[0].to(b.dtype)
+            return without_columns(solve(by, slots, b, op), is_vector)
+        x0 = None if x0 is None else columns("solve", "x0", x0, self.batch_shape, b.shape[-2])[0]
         info = SolveInfo() if return_info else None
-        x = without_columns(_from_start(by, pattern, slots, b, x0, op, info), is_vector).to(dtype)
+        x = without_columns(_from_start(by, pattern, slots, b, x0, op, info), is_vector)
         return (x, info) if return_info else x
 
     def solve_batch(self, values, b, **options):
@@ -82,7 +69,8 @@ class Solves:
 
     def factor(self, method="direct", **options):
         """A Factorization by a direct method of lacuna.Solver, by default the one that fits the values."""
-        return Factorization(self, solver_of(self._square("factor"), {"method": method, **options}))
+        pattern = _square("factor", self._matrix_pattern())
+        return Factorization(self, solver_of(pattern, {"method": method, **options}))
 
     def lu(self, **options):
         """A Factorization by pivoting LU, whose solve is differentiable in b and in these values.
@@ -100,28 +88,24 @@ class Solves:
     def triangular_solve(self, b, upper=False, unitriangular=False, op="N"):
         """x with op(T) x = b, T the lower or upper triangle of A; unitriangular: its diagonal is ones, and is not
         read."""
-        rows, _ = self._matrix_shape()
-        b, is_vector = columns("triangular_solve", "b", b, self.batch_shape, rows)
         pattern, slots = self._single()
-        dtype, (slots, b) = together(slots, b)
+        b, is_vector = columns("triangular_solve", "b", b, self.batch_shape, pattern.shape[0])
         x = trisolve(pattern, slots, b, "upper" if upper else "lower", "unit" if unitriangular else "stored", op)
-        return without_columns(x, is_vector).to(dtype)
+        return without_columns(x, is_vector)
 
     def lstsq(self, b, damp=None, method=None, residual=False):
         """x that minimises |A x - b|^2 + |damp x|^2, the shortest where there are many. method: None, a direct one;
         "lsmr" or "lsqr". residual: (x, b - A x)."""
-        b, is_vector = columns("lstsq", "b", b, self.batch_shape, self._matrix_shape()[0])
         pattern, slots = self._single()
-        dtype, (slots, b) = together(slots, b)
+        b, is_vector = columns("lstsq", "b", b, self.batch_shape, pattern.shape[0])
         made = lstsq(pattern, slots, b, damp, method, residual)
         if residual:
-            return tuple([without_columns(part, is_vector).to(dtype) for part in made])
-        return without_columns(made, is_vector).to(dtype)
+            return tuple([without_columns(part, is_vector) for part in made])
+        return without_columns(made, is_vector)
 
     def _determined(self, who, function, options):
-        self._square(who)
         pattern, slots = self._single()
-        return function(solver_of(pattern, options), together(slots)[1][0])
+        return function(solver_of(_square(who, pattern), options), slots)
 
     def det(self, **options):
         """det A of each matrix; 0 and infinity come where the number is beyond the dtype, which slogdet avoids."""
@@ -137,8 +121,8 @@ class Solves:
 
     def logdet_estimate(self, probes=20, steps=0, seed=0):
         """(estimate, standard error) of log det of a Hermitian positive definite A, by Lanczos quadrature."""
-        self._square("logdet_estimate")
-        return logdet_estimate(*self._single(), probes, steps, seed)
+        pattern, slots = self._single()
+        return logdet_estimate(_square("logdet_estimate", pattern), slots, probes, steps, seed)
 
     def inverse_diagonal(self, **options):
         """The diagonal of the inverse, without the inverse."""
@@ -151,11 +135,19 @@ class Solves:
         return self._by_slots(wanted, made)
 
 
+def _square(who, pattern):
+    """The pattern, if the matrix is square."""
+    rows, cols = pattern.shape
+    if rows != cols:
+        raise ShapeError(f"{who}: the matrix is {rows} x {cols}; it must be square, and lstsq takes any")
+    return pattern
+
+
 def _from_start(by, pattern, slots, b, x0, op, info):
     """A solve with a report or a start. A^T x = b is A^H conj(x) = conj(b)."""
     if op not in ("N", "T", "H"):
         raise ArgumentError(f'solve: op is {op!r}; with x0 or return_info it is "N", "T" or "H"')
-    solver = by if isinstance(by, Solver) else by.solver()
+    solver = by if isinstance(by, Solver) else kept_solver(by, {})
     if op == "T":
         start = None if x0 is None else x0.conj()
         return iterate(solver, pattern, slots, b.conj(), start, info, "H").conj()

@@ -47,6 +47,18 @@ class Structure:
         """Whether values of both are in the same order on one pattern."""
         return self is other or (self.pattern is other.pattern and self.entries is other.entries)
 
+    def is_alike(self, other):
+        """The same by what they hold: patterns that were made one by one may have the same entries."""
+        if self.is_same(other):
+            return True
+        if self.count != other.count or not self.pattern.same(other.pattern):
+            return False
+        return np.array_equal(self._target(), other._target())
+
+    def _target(self):
+        """The slot of each entry."""
+        return np.arange(self.count) if self.entries is None else self.entries.target
+
     def slots(self, values, trailing=0):
         """Values [*batch, entries, *trailing] by slots."""
         return values if self.entries is None else moved(self.entries, values, trailing)
@@ -119,8 +131,18 @@ def moved(map_, values, trailing=0, op="N"):
     """Values [..., entries, *trailing] along a map, in their own dtype, which may be one that C does not have."""
     if values.dtype in CODES:
         return remap(map_, values, op, trailing)
-    wider = torch.float32 if values.dtype.is_floating_point else torch.float64
-    return remap(map_, values.to(wider), op, trailing).to(values.dtype)
+    if values.dtype == torch.int64:  # C's widest dtype holds its halves exactly, and not the whole
+        halves = values >> 32, values & 0xFFFFFFFF
+        high, low = (remap(map_, half.double(), op, trailing).long() for half in halves)
+        return (high << 32) + low
+    return remap(map_, values.to(_wider(values.dtype)), op, trailing).to(values.dtype)
+
+
+def _wider(dtype):
+    """A dtype of C that holds every number of another."""
+    if dtype.is_complex:
+        return torch.complex64
+    return torch.float32 if dtype.is_floating_point else torch.float64
 
 
 def indices(given, what):

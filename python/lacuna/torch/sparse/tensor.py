@@ -14,7 +14,7 @@ from .moves import Moves
 from .predicates import Predicates
 from .products import Products
 from .reductions import Reductions
-from .shapes import Shapes
+from .shapes import Shapes, first_sparse
 from .solves import Solves
 from .stored import Stored
 from .structure import Structure, made_of, moved, require_entries
@@ -55,8 +55,8 @@ class SparseTensor(
 
     def __init__(self, values, row_indices, col_indices, shape, sparse_dim=(-2, -1)):
         shape = tuple(shape)
-        at = _first_sparse(shape, sparse_dim)
-        self.structure, values = structured("coo", row_indices, col_indices, shape[at : at + 2], values)
+        at = first_sparse(shape, sparse_dim)
+        self.structure = structured("coo", row_indices, col_indices, shape[at : at + 2])
         self.values, self.trailing = _tensor(values), len(shape) - at - 2
         self._check(shape)
 
@@ -132,13 +132,13 @@ class SparseTensor(
 
     @property
     def row_indices(self):
-        """The row of each entry of `values`, on their device."""
-        return self.structure.rows_and_columns(self.values.device)[0]
+        """The row of each entry of `values`, on their device, as a copy."""
+        return self.structure.rows_and_columns(self.values.device)[0].clone()
 
     @property
     def col_indices(self):
-        """The column of each entry of `values`, on their device."""
-        return self.structure.rows_and_columns(self.values.device)[1]
+        """The column of each entry of `values`, on their device, as a copy."""
+        return self.structure.rows_and_columns(self.values.device)[1].clone()
 
     @property
     def pattern(self):
@@ -232,21 +232,6 @@ def _tensor(values):
     if not isinstance(values, torch.Tensor):
         raise ArgumentError(f"SparseTensor: values are a {type(values).__name__}; they must be a torch.Tensor")
     return values
-
-
-def _first_sparse(shape, sparse_dim):
-    """The place of M in a shape."""
-    count = len(shape)
-    try:
-        first, second = (dim + count if dim < 0 else dim for dim in sparse_dim)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"SparseTensor: sparse_dim is {sparse_dim!r}; it must be two dimensions") from None
-    if count < 2 or not 0 <= first < count or second != first + 1:
-        raise ShapeError(
-            f"SparseTensor: sparse_dim {tuple(sparse_dim)} of the shape {tuple(shape)}; it must name two dimensions "
-            "that follow each other"
-        )
-    return first
 
 
 def _hint(trailing):

@@ -7,8 +7,9 @@ import itertools
 
 import torch
 
-from ...errors import StaleError
+from ...errors import StaleError, UnsupportedError
 from ...pattern import Pattern
+from .._private import keep_in_graphs
 from .interned import interned
 from .structure import Structure
 
@@ -60,9 +61,16 @@ def _(first, second, number):
     return torch.zeros((), dtype=torch.bool, device=first.device)
 
 
-def structured(layout, first, second, shape, values):
-    """(the structure of indices, values): while a compiler reads, values that depend on the check."""
+_is_kept = keep_in_graphs(torch.ops.lacuna.same_indices.default)  # nobody reads what the check returns
+
+
+def structured(layout, first, second, shape):
+    """The structure of indices; while a compiler reads, the graph gets the check of them."""
     if not torch.compiler.is_dynamo_compiling():
-        return interned(layout, first, second, shape), values
+        return interned(layout, first, second, shape)
+    if not _is_kept:
+        raise UnsupportedError("SparseTensor: this torch's compiler cannot check indices when compiled code runs; make "
+                               "the tensor outside and pass it in")  # fmt: skip
     pattern, entries, number = _named_structure(layout, first, second, *shape)
-    return Structure(pattern, entries), values + _same_indices(first, second, number)
+    _same_indices(first, second, number)
+    return Structure(pattern, entries)
