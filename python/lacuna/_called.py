@@ -41,12 +41,12 @@ def iterate(product, b, x0=None, method="auto", **options):
     return x, read_report(report)
 
 
-def solve(product, b, method="auto", **options):
+def solve(product, b, method="auto", x0=None, **options):
     """x with A x = b, b any NumPy array, A x = product(x, "N") for arrays like b; a product that is not linear is
     refused."""
     b = promoted(WHO, "b", b)
     _check_linear(product, b)
-    x, _ = iterate(product, b, None, method, **options)
+    x, _ = iterate(product, b, x0, method, **options)
     context().warn()
     return x
 
@@ -70,13 +70,14 @@ def _check_linear(product, like):
         raise ArgumentError(f"{WHO}: the function is not linear in x: it does not give {_PROBE} y for {_PROBE} x")
 
 
-def solve_operator(function, theta, b, method="auto", **options):
+def solve_operator(function, theta, b, method="auto", x0=None, **options):
     """x with L(theta) x = b, by iteration and without a matrix: function(*theta, x) computes L(theta) x.
 
     theta is a list of arrays, b an array of any shape, all of whose numbers together are one vector. The function is
     linear in x, and gives an array like x. method is a Krylov method, "gmres" by default; the other options are those
     of Solver that need no matrix: rtol, max_iterations, preconditioner (a Factor, or a function), progress, ...
+    It begins at x0, an array like b, or at zero; the residual that counts is relative to b either way.
     A tolerance that is not reached is a ConvergenceError. lacuna.torch.solve_operator is differentiable.
     """
     theta = require(function, theta)
-    return solve(lambda x, op: function(*theta, x), b, method, **options)
+    return solve(lambda x, op: function(*theta, x), b, method, x0, **options)

@@ -15,7 +15,7 @@ import ast
 import hashlib
 
 from ._core import ffi, lib, text
-from ._derived import is_plain, kept_or_made, youngest
+from ._derived import found, is_plain, kept_or_made, youngest
 from ._handle import HANDLES
 from ._program import find
 from ._tables import FUNCTIONS, OPERATORS
@@ -43,9 +43,17 @@ def _identity(handle):
         return None
     if "origin" in handle.__dict__:
         what, keys, arguments, place = handle.origin
-        parts = [_identity(HANDLES.get(key[0])) for key in keys]
+        parts = [_identity_of_key(key) for key in keys]
         return None if None in parts or not is_plain(arguments) else (what, tuple(parts), arguments, place)
     return (handle.kind, handle.sizes, _digest(handle)) if isinstance(handle, (Pattern, Map)) else None
+
+
+def _identity_of_key(key):
+    """What names the object of a key, which may be derived itself; None where the object is gone."""
+    try:
+        return _identity(found(key))
+    except StaleError:
+        return None
 
 
 def name_of(spec, asked=()):

@@ -171,6 +171,7 @@ _WITHOUT = set((
     "get_available_backends get_backend_methods get_default_method select_backend select_method auto_select_method "
     "estimate_direct_solver_memory get_available_gpu_memory DetConfig PreconditionerConfig SolverConfig SolverCache "
     "BICGSTABSettings LinearCGSettings CGInfo MINRESSettings LinearOperator DatasetUnavailable SuiteSparseUnavailable "
+    "Profiler j2t t2j j2t_coo t2j_coo j2t_csr t2j_csr spmm_t4j "
     # files, problems, random matrices, other packages' matrices: no input that has a gradient
     "load_mtx load_mtx_info load_sparse save_mtx save_sparse SparseProblem advection_diffusion_2d "
     "anisotropic_diffusion_2d bratu_1d default_sizes get helmholtz_1d laplacian_1d laplacian_1d_eigenvalues "
@@ -178,7 +179,7 @@ _WITHOUT = set((
     "t2c_csr t2c_coo c2t_csr c2t_coo make_spd_sparse rand_sparse rand_sparse_tri sparse_eye "
     "eye row_indices diagonal_idx "
     # what differentiates, or is the inside of what does
-    "vjp vjp_single fd sp_fd grad sp_grad model_to_vector vector_to_model SparseGenericSolve "
+    "vjp vjp_single fd sp_fd grad sp_grad model_to_vector vector_to_model SparseGenericSolve SparseGenericLstsq "
     "SparseTensor.condition_number SparseTensor.is_symmetric SparseTensor.is_hermitian "
     "SparseTensor.is_positive_definite SparseTensor.detect_matrix_type SparseTensor.spy SparseTensorList.block_sizes "
     "SparseTensorList.condition_number SparseCSRTensor.indptr SparseCSRTensor.indices SparseCSRTensor.requires_grad "
@@ -234,7 +235,7 @@ def _methods(name, kind):
             if not (getattr(vars(kind)[method], "__doc__", "") or "").startswith("Not there yet")}  # fmt: skip
 
 
-_HELPERS = {"native", "solved", "as_layout"}  # that modules of one package share
+_HELPERS = {"native", "solved", "as_layout", "turned", "By"}  # that modules of one package share
 
 
 @pytest.mark.parametrize("package", TABLES)

@@ -15,6 +15,7 @@ import lacuna
 import lacuna.compat.numml as numml
 import lacuna.compat.numml.sparse as sp
 from lacuna.compat.numml import autograd, iterative, krylov, nn, utils
+from lacuna.compat.numml.profiler import Profiler
 from lacuna.compat.numml.sparse import SparseCSRTensor
 
 D = torch.float64
@@ -199,6 +200,17 @@ def test_layers():
     vector = nn.model_to_vector(model)
     nn.vector_to_model(model, 2 * vector)
     same(nn.model_to_vector(model), 2 * vector)
+    leaf = vector.clone().requires_grad_()
+
+    def loss(weights):
+        nn.vector_to_model(model, weights)
+        return model(A, X).pow(2).sum()
+
+    (gradient,) = torch.autograd.grad(loss(leaf), leaf)
+    same(gradient, utils.fd(lambda w: loss(w.requires_grad_()), vector, 1e-6), 1e-6)
+    nn.vector_to_model(model, vector)  # parameters again
+    same(nn.model_to_vector(model), vector)
+    assert all(isinstance(p, torch.nn.Parameter) for p in model.parameters())
 
 
 def test_products_with_jacobians_and_differences():
@@ -216,6 +228,16 @@ def test_products_with_jacobians_and_differences():
     same(utils.sp_fd(f, A.detach(), 1e-5).data, utils.sp_grad(f, A).data, 1e-6)
     g = lambda x: x.pow(3).sum()  # noqa: E731
     same(utils.fd(g, b.detach(), 1e-5), utils.grad(g, b), 1e-6)
+
+
+def test_blocks_of_code_are_timed(capsys):
+    with Profiler("outer") as outer, Profiler("inner"):
+        pass
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("]")[0] for line in lines] == ["[outer", "  [inner"] and outer.running_time > 0
+    with pytest.raises(ZeroDivisionError), Profiler("outer"):  # what is raised within is not kept
+        1 / 0
+    assert "[outer]" in capsys.readouterr().out
 
 
 def test_names_to_come_are_there():

@@ -193,6 +193,28 @@ def test_solves_of_the_cupy_module_need_no_transposing(solve):
     compare(function, torch.linalg.solve, sparse(dense, torch.sparse_coo), random(6, 2, like=dense))
 
 
+def test_matrices_and_solvers_of_jax():
+    """The default derivative there solves with A where A^T is meant, and turns on 64 bits for the whole program."""
+    of_jax = pytest.importorskip("jax")
+    linalg = pytest.importorskip("jax.scipy.sparse.linalg")
+    dense = dense_matrix(shift=4.0)
+    single = dense.float()
+    same(jax.j2t_coo(jax.t2j_coo(single.to_sparse_coo())).to_dense(), single)
+    same(jax.j2t_csr(jax.t2j_csr(single.to_sparse_csr())).to_dense(), single)
+    same(jax.j2t(jax.spmm_t4j(single.to_sparse_csr())(jax.t2j(single))), single @ single, 1e-5)
+    if not of_jax.config.jax_enable_x64:
+        with pytest.raises(lacuna.DtypeError, match="jax_enable_x64"):
+            jax.t2j(dense)
+    A, b = single.to_sparse_csr().requires_grad_(), random(6, like=single).requires_grad_()
+    twin, twin_b = single.clone().requires_grad_(), b.detach().clone().requires_grad_()
+    torch.linalg.solve(twin, twin_b).sum().backward()
+    for back in (None, linalg.bicgstab):
+        A.grad = b.grad = None
+        jax.sparse_solve_j4t(A, b, linalg.bicgstab, back, tol=1e-6).sum().backward()
+        same(b.grad, twin_b.grad, 1e-3)
+        same(A.grad.to_dense(), torch.where(single != 0, twin.grad, torch.zeros_like(single)), 1e-3)
+
+
 def test_solves_of_the_cupy_module_use_their_options():
     dense, seen = positive(), {}
     A, b = sparse(dense, torch.sparse_csr), random(6, like=dense)
@@ -216,8 +238,26 @@ def test_least_squares(layout, shape):
     dense = random(*shape, like=torch.zeros(1, dtype=D))
     B = random(shape[0], 2, like=dense)
     compare(tsgu.sparse_generic_lstsq, lambda A, B: torch.linalg.pinv(A) @ B, sparse(dense, layout), B)
-    with pytest.raises(NotImplementedError):
-        tsgu.sparse_generic_lstsq(sparse(dense, layout), B, lstsq=torch.linalg.lstsq)
+
+
+@layouts
+def test_least_squares_by_functions_of_the_caller(layout):
+    dense = dense_matrix(7, 4, shift=2.0)
+    own = lambda A, B: torch.linalg.pinv(A.to_dense()) @ B  # noqa: E731
+    turning = lambda A, B: torch.linalg.pinv(A.to_dense()).mH @ B  # noqa: E731
+    where = dense.nonzero(as_tuple=True)
+    for given in ({"lstsq": own}, {"lstsq": own, "transpose_lstsq": turning}):
+        function = lambda A, B, given=given: tsgu.sparse_generic_lstsq(A, B, **given)  # noqa: E731
+        for B in (random(7, like=dense), random(7, 2, like=dense)):
+            compare(function, lambda A, B: torch.linalg.pinv(A) @ B, sparse(dense, layout), B)
+
+        def of_values(values, b, function=function):
+            return function(_assembled(torch.zeros_like(dense).index_put(where, values), layout, dense), b)
+
+        inputs = dense[where].clone().requires_grad_(), random(7, like=dense).requires_grad_()
+        assert check(of_values, inputs) and check2(of_values, inputs)
+    with pytest.raises(lacuna.ShapeError, match="as many rows"):
+        tsgu.sparse_generic_lstsq(sparse(dense.T, layout), random(4, like=dense), lstsq=own)
 
 
 def test_products_by_segments_and_by_index():
@@ -301,7 +341,7 @@ def test_minimal_residuals_with_shifts():
     same(utils.minres(dense, b, shifts=shifts, value=2.0, settings=tight), want, 1e-7)
 
 
-def test_bicgstab_says_when_it_fails():
+def test_bicgstab_says_when_it_fails(caplog):
     """NaN there, and silence at the cap."""
     turn = torch.tensor([[0.0, 1], [-1, 0]], dtype=D)
     with pytest.raises(lacuna.LacunaError):
@@ -311,6 +351,9 @@ def test_bicgstab_says_when_it_fails():
     for precon in (torch.diag(1 / dense.diagonal()), lambda r: r / dense.diagonal()[:, None]):
         same(utils.bicgstab(dense, b, settings=utils.BICGSTABSettings(reltol=1e-11, precon=precon)),
              torch.linalg.solve(dense, b), 1e-8)  # fmt: skip
+    with caplog.at_level("INFO", "bicgstab"):
+        utils.bicgstab(dense, b)
+    assert "residual" in caplog.text
 
 
 def test_lsmr():
@@ -381,7 +424,7 @@ def test_identities_stacks_and_conversions():
 
 def test_names_to_come_are_there():
     for call in (distributions.SparseMultivariateNormal, encoders.PairwiseEncoder, utils.cov_nagao_test,
-                 jax.j2t, distributions.SparseMultivariateNormalNative, utils.mean_hotelling_t2_test):  # fmt: skip
+                 distributions.SparseMultivariateNormalNative, utils.mean_hotelling_t2_test):  # fmt: skip
         with pytest.raises(NotImplementedError):
             call()
 

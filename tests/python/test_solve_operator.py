@@ -200,3 +200,31 @@ def test_errors_name_what_is_wrong():
         lacuna.solve_operator(lambda x: 1 / 0, (), b)
     with pytest.raises(lacuna.ArgumentError, match=r"theta\[0\] is a float"):
         lt.solve_operator(lambda t, x: t * x, (2.0,), torch.ones(3))
+
+
+def test_a_start_saves_products_and_has_no_derivative():
+    """The residual is relative to b from any start."""
+    system = torch.diag(torch.arange(1.0, 31, dtype=torch.float64)) + 0.1
+    b, calls = torch.ones(30, dtype=torch.float64), []
+
+    def product(A, x):
+        calls.append(1)
+        return A @ x
+
+    def solved(A, b, x0=None):
+        calls.clear()
+        return lt.solve_operator(product, (A,), b, "cg", x0, rtol=1e-12)
+
+    want = torch.linalg.solve(system, b)
+    from_zero, many = solved(system, b), len(calls)
+    from_near, few = solved(system, b, want), len(calls)
+    torch.testing.assert_close(from_zero, want), torch.testing.assert_close(from_near, want)
+    assert few < many / 2
+    inputs = system.clone().requires_grad_(), b.clone().requires_grad_()
+    gradients = [torch.autograd.grad(solved(*inputs, x0).pow(2).sum(), inputs) for x0 in (None, want + 0.1)]
+    torch.testing.assert_close(*gradients)
+    starts = torch.stack([want, 0 * want])
+    torch.testing.assert_close(torch.func.vmap(lambda x0: solved(system, b, x0))(starts), want.expand(2, 30))
+    host = system.numpy()
+    x = lacuna.solve_operator(lambda x: host @ x, (), b.numpy(), "cg", want.numpy(), max_iterations=1)
+    np.testing.assert_allclose(x, want.numpy())

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differentiable systems whose matrix nobody stores: a torch function computes its products, and C iterates.
 
-The adjoint of the function is its vjp in x; solved.py has the derivatives.
+The adjoint of the function is its vjp in x; solved.py has the derivatives. The start of an iteration has none: the
+solution does not depend on it.
 """
 
 import torch
@@ -31,18 +32,18 @@ def _adjoint(function):
 class _Iterated:
     """Solves by iterations on the host, with products that are computed where b lies."""
 
-    def __init__(self, products, options):
-        self.products, self.options = products, options
+    def __init__(self, products, options, start):
+        self.products, self.options, self.start = products, options, start
 
     def __call__(self, is_adjoint, theta, b):
-        function = self.products[is_adjoint]
+        function, start, self.start = self.products[is_adjoint], self.start, None  # of the first solve alone
 
         def product(x, op):
             with torch.enable_grad():  # for functions that differentiate inside; theta has no history
                 y = function(*theta, torch.from_numpy(x).to(b.device))
             return _numbers(y) if isinstance(y, torch.Tensor) else y
 
-        return torch.from_numpy(_called.solve(product, _numbers(b), **self.options)).to(b.device)
+        return torch.from_numpy(_called.solve(product, _numbers(b), x0=start, **self.options)).to(b.device)
 
 
 def _numbers(tensor):
@@ -111,7 +112,7 @@ def _require_own(function, theta, b):
 
 
 @torch.compiler.disable
-def solve_operator(function, theta, b, method="auto", **options):
+def solve_operator(function, theta, b, method="auto", x0=None, **options):
     theta, b = _called.require(function, theta), asarray(b)
     for i, t in enumerate(theta):
         if not isinstance(t, torch.Tensor):
@@ -120,7 +121,9 @@ def solve_operator(function, theta, b, method="auto", **options):
     if torch.is_grad_enabled() or _in_transform():
         _require_own(function, theta, b)
     products = function, _adjoint(function)
-    return Solve.apply(System(*products, _Iterated(products, {"method": method, **options})), False, b, *theta)
+    start = None if x0 is None else _numbers(_plain(asarray(x0)).to(_plain(b)))
+    run = _Iterated(products, {"method": method, **options}, start)
+    return Solve.apply(System(*products, run), False, b, *theta)
 
 
 _DIFFERENTIABLE = """Differentiable in b and in the

@@ -34,11 +34,12 @@ def _inverse(M, b):
 def _solved(method, A, b, x, M, rtol, iterations):
     """(solution, residual norms before each step that was looked at)."""
     function, theta = _product(A)
-    rest = b if x is None else b - function(*theta, x)
-    history = [torch.linalg.vector_norm(rest.detach())]
+    with torch.no_grad():
+        size = torch.linalg.vector_norm(b)
+        history = [size if x is None else torch.linalg.vector_norm(b - function(*theta, x))]
 
     def seen(_iteration, residual):
-        history.append(history[0] * residual)
+        history.append(size * residual)
         return False
 
     options = {"rtol": rtol, "look_every": 1, "progress": seen}
@@ -46,8 +47,7 @@ def _solved(method, A, b, x, M, rtol, iterations):
         options["preconditioner"] = _inverse(M, b)
     if iterations is not None:
         options.update(max_iterations=iterations, accept_unconverged=True)
-    made = lt.solve_operator(function, theta, rest, method=method, **options)
-    return made if x is None else x + made, torch.stack(history)
+    return lt.solve_operator(function, theta, b, method, x, **options), torch.stack(history)
 
 
 def conjugate_gradient(A, b, x=None, M=None, rtol=1e-6, iterations=None):

@@ -57,21 +57,26 @@ class TAGConv(_Convolution):
         return made
 
 
-class SeqWrapper(torch.nn.Sequential):
-    """Modules of X alone, as one layer between those of A and X."""
+class SeqWrapper(torch.nn.Module):
+    """A module of X alone, as a layer between those of A and X."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
 
     def forward(self, A, X):
-        return super().forward(X)
+        return self.module(X)
 
 
-class Sequential(torch.nn.ModuleList):
+class Sequential(torch.nn.Module):
     """Layers of (A, X), one after the other."""
 
     def __init__(self, *layers):
-        super().__init__(layers)
+        super().__init__()
+        self.modlist = torch.nn.ModuleList(layers)
 
     def forward(self, A, X):
-        return functools.reduce(lambda made, layer: layer(A, made), self, X).squeeze()
+        return functools.reduce(lambda made, layer: layer(A, made), self.modlist, X).squeeze()
 
 
 def model_to_vector(model):
@@ -80,5 +85,14 @@ def model_to_vector(model):
 
 
 def vector_to_model(model, weights_vector):
-    """Write a vector of model_to_vector into the parameters."""
-    torch.nn.utils.vector_to_parameters(weights_vector, model.parameters())
+    """Write a vector of model_to_vector into the parameters. One that requires a gradient takes their place instead, so
+    that derivatives of what the model makes go to the vector."""
+    named = list(model.named_parameters())
+    parts = weights_vector.split([parameter.numel() for _, parameter in named])
+    for (name, parameter), part in zip(named, parts, strict=True):
+        part = part.view_as(parameter)
+        if isinstance(parameter, torch.nn.Parameter) and not part.requires_grad:
+            parameter.data.copy_(part)  # it stays the one that an optimiser holds
+            continue
+        owner, _, own = name.rpartition(".")
+        model.get_submodule(owner)._parameters[own] = part if part.requires_grad else torch.nn.Parameter(part.clone())

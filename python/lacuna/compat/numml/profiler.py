@@ -1,6 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""numml.profiler: names of what is to come; torch.profiler sees Lacuna's operators."""
+"""numml.profiler: how long blocks of code take. torch.profiler says more: it sees Lacuna's operators."""
 
-from .._later import later_class
+import contextvars
+import time
 
-Profiler = later_class("Profiler", "a profiler of its own; torch.profiler serves")
+
+class Profiler:
+    """`with Profiler("assembly"):` prints the seconds of the block, and of blocks within it below, when the outermost
+    ends. Threads and tasks have blocks of their own; Profiler.enabled = False lets all of them be."""
+
+    enabled = True
+    tab_width = 2
+    current = contextvars.ContextVar("Profiler", default=())
+
+    def __init__(self, section_name):
+        self.section_name, self.running_time, self.children = section_name, 0.0, []
+
+    def __enter__(self):
+        self._around = self.current.get()
+        self.current.set((*self._around, self))
+        self._begun = time.perf_counter()
+        return self
+
+    def __exit__(self, *_):
+        self.running_time = time.perf_counter() - self._begun
+        self.current.set(self._around)
+        if self._around:
+            self._around[-1].children.append(self)
+        elif self.enabled:
+            self.print_recursive()
+
+    def print_recursive(self, level=0):
+        """A line for the block, and those within it below."""
+        print(f"{' ' * (level * self.tab_width)}[{self.section_name}] {self.running_time:.5f}s")
+        for child in self.children:
+            child.print_recursive(level + 1)

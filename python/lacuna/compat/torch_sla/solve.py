@@ -186,7 +186,7 @@ def _refuse(what, **options):
 
 def _called(A, b, shape, x0=None, return_info=None, verbose=False, mixed_precision=False, damp=None, method="auto",
             matrix_type=None, **words):  # fmt: skip
-    """A function's system, by iteration: from x0, what is left of b is solved for."""
+    """A function's system, by iteration."""
     if shape is not None and tuple(shape) != (b.shape[0], b.shape[0]):
         raise ArgumentError(f"solve: shape is {tuple(shape)}, and b has {b.shape[0]} rows")
     _refuse("a function", return_info=return_info, damp=damp or None)
@@ -194,8 +194,7 @@ def _called(A, b, shape, x0=None, return_info=None, verbose=False, mixed_precisi
     options = native(method=fitting if method == "auto" else method, **words)
     if verbose:
         options["progress"] = _said
-    x = lt.solve_operator(A, (), b if x0 is None else b - A(x0), **options)
-    return x if x0 is None else x0 + x
+    return lt.solve_operator(A, (), b, x0=x0, **options)
 
 
 def solve(A, b, *, shape=None, method=None, backend=None, preconditioner=None, atol=None, rtol=None, maxiter=None,

@@ -1,17 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchsparsegradutils.jax: its solve, by Lacuna; no JAX is needed. Converters of JAX arrays are to come."""
+"""torchsparsegradutils.jax: its solve, by Lacuna, which needs no JAX unless a function of JAX arrays is given; and
+arrays and matrices of JAX from and to torch, without derivatives and, where both agree, without a copy."""
 
-from .._later import later
-from .sparse_solve import sparse_generic_solve
+import torch
 
-_WHAT = "conversions from and to JAX arrays"
-j2t, t2j, j2t_coo, t2j_coo, j2t_csr, t2j_csr, spmm_t4j = (
-    later(name, _WHAT) for name in ("j2t", "t2j", "j2t_coo", "t2j_coo", "j2t_csr", "t2j_csr", "spmm_t4j")
-)
+from lacuna.errors import DtypeError
+from lacuna.torch import SparseTensor
+
+from .sparse_solve import sparse_generic_solve, turned
+
+
+def j2t(x_jax):
+    """A torch tensor of a JAX array."""
+    return torch.from_dlpack(x_jax)
+
+
+_WIDE = {torch.float64, torch.complex128}
+
+
+def t2j(x_torch):
+    """A JAX array of a torch tensor. What has 64 bits needs jax_enable_x64, which is the caller's to set; integers
+    become shorter without it."""
+    import jax
+
+    is_wide = x_torch.dtype in _WIDE or x_torch.dtype == torch.int64
+    if is_wide and not jax.config.jax_enable_x64:
+        if x_torch.dtype in _WIDE:
+            raise DtypeError(f"t2j: {x_torch.dtype} is a dtype of JAX after "
+                             'jax.config.update("jax_enable_x64", True)')  # fmt: skip
+        x_torch = x_torch.int()
+    return jax.dlpack.from_dlpack(x_torch.detach().contiguous())
+
+
+def j2t_coo(x_jax):
+    """A torch COO tensor of a BCOO matrix."""
+    return torch.sparse_coo_tensor(j2t(x_jax.indices).T.long(), j2t(x_jax.data), x_jax.shape)
+
+
+def t2j_coo(x_torch):
+    """A BCOO matrix of a torch COO tensor; entries of one place are summed."""
+    from jax.experimental import sparse
+
+    whole = x_torch.detach().coalesce()
+    return sparse.BCOO((t2j(whole.values()), t2j(whole.indices().T)), shape=tuple(x_torch.shape))
+
+
+def j2t_csr(x_jax):
+    """A torch CSR tensor of a BCSR matrix."""
+    return torch.sparse_csr_tensor(j2t(x_jax.indptr), j2t(x_jax.indices), j2t(x_jax.data), x_jax.shape)
+
+
+def t2j_csr(x_torch):
+    """A BCSR matrix of a torch CSR tensor."""
+    from jax.experimental import sparse
+
+    parts = x_torch.values(), x_torch.col_indices(), x_torch.crow_indices()
+    return sparse.BCSR(tuple([t2j(part) for part in parts]), shape=tuple(x_torch.shape))
+
+
+def spmm_t4j(A):
+    """A function of JAX arrays that multiplies by a torch sparse tensor."""
+    matrix = SparseTensor.of(A.detach(), "spmm_t4j")
+    return lambda x: t2j(matrix @ j2t(x))
+
+
+def _of_torch(solve, of=lambda A: A):
+    """A solver of torch tensors by one of JAX, which gives x or (x, ...)."""
+
+    def solved(A, B, **options):
+        x = solve(t2j_csr(of(A)), t2j(B), **options)
+        return j2t(x[0] if isinstance(x, tuple) else x)
+
+    return solved
 
 
 def sparse_solve_j4t(A, B, solve=None, transpose_solve=None, **kwargs):
-    """x with A x = B, with right derivatives also where A is not symmetric; functions of JAX arrays are to come."""
-    if solve is not None or transpose_solve is not None:
-        return later("sparse_solve_j4t(solve=...)", _WHAT)()
-    return sparse_generic_solve(A, B, **kwargs)
+    """x with A x = B: by solve(A, B) of a BCSR matrix and a JAX array, as JAX's own solvers are, or by Lacuna's own
+    choice. Derivatives are solved for by transpose_solve, or else solve, and either gets A^H."""
+    if solve is None:
+        return sparse_generic_solve(A, B, **kwargs)
+    back = None if transpose_solve is None else _of_torch(transpose_solve, turned)
+    return sparse_generic_solve(A, B, _of_torch(solve), back, **kwargs)

@@ -1,14 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchsparsegradutils.sparse_lstsq: least squares of torch sparse tensors, with the whole gradient, to every order."""
+"""torchsparsegradutils.sparse_lstsq: least squares of torch sparse tensors, with the whole gradient, to every order.
 
-from lacuna.torch import SparseTensor
+By functions of the caller, for A of full column rank, r = b - A x:
 
-from .._later import later
+    x = A^+ b       b_bar = A^+H x_bar      a_bar = r s^H - b_bar x^H                 s = A^+ b_bar
+    z = A^+H y      y_bar = A^+ z_bar       a_bar = (z_bar - A y_bar) w^H - z y_bar^H     w = A^+ z
+"""
+
+import torch
+
+from lacuna.errors import ShapeError
+from lacuna.torch import SparseTensor, sddmm
+
+from .sparse_solve import By
+
+
+class SparseGenericLstsq(torch.autograd.Function):
+    @staticmethod
+    def forward(by, is_adjoint, values, b):
+        return by.run(is_adjoint, [values.detach()], b.detach())
+
+    @staticmethod
+    def setup_context(ctx, inputs, x):
+        ctx.by, ctx.is_adjoint, values, b = inputs
+        ctx.save_for_backward(values, b, x)
+
+    @staticmethod
+    def backward(ctx, x_bar):
+        values, b, x = ctx.saved_tensors
+        again, A = SparseGenericLstsq.apply, SparseTensor.from_pattern(ctx.by.pattern, values)
+        b_bar = again(ctx.by, not ctx.is_adjoint, values, x_bar)
+        if not ctx.needs_input_grad[2]:
+            return None, None, None, b_bar
+        if ctx.is_adjoint:
+            pairs = (x_bar - A @ b_bar, again(ctx.by, False, values, x)), (-x, b_bar)
+        else:
+            pairs = (b - A @ x, again(ctx.by, False, values, b_bar)), (-b_bar, x)
+        parts = [sddmm(ctx.by.pattern, *[t if t.ndim > 1 else t[:, None] for t in pair]) for pair in pairs]
+        return None, None, sum(parts), b_bar
 
 
 def sparse_generic_lstsq(A, B, lstsq=None, transpose_lstsq=None):
-    """x that minimises |A x - B|, the shortest where there are many: A tall, wide or square. Lacuna's own method is
-    taken; a function of the caller's is not."""
-    if lstsq is not None or transpose_lstsq is not None:
-        return later("sparse_generic_lstsq(lstsq=...)", "least squares by functions of the caller")()
-    return SparseTensor.of(A, "sparse_generic_lstsq").lstsq(B)
+    """x that minimises |A x - B|, the shortest where there are many: A tall, wide or square, by Lacuna. With
+    `lstsq(A, B)` of the caller's, A has full column rank; transpose_lstsq(A, g) gives the shortest y with A^H y = g,
+    and where it is not given, lstsq gets A^H."""
+    tensor = SparseTensor.of(A, "sparse_generic_lstsq")
+    if lstsq is None:
+        return tensor.lstsq(B)
+    if tensor.shape[-2] < tensor.shape[-1] or tensor.ndim != 2:
+        raise ShapeError(f"sparse_generic_lstsq: A has shape {tuple(A.shape)}; a function of yours takes a matrix with "
+                         "at least as many rows as columns")  # fmt: skip
+    tensor = tensor.coalesce()
+    return SparseGenericLstsq.apply(By(tensor.pattern, lstsq, transpose_lstsq, {}), False, tensor.values, B)

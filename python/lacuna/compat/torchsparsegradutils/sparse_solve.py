@@ -23,14 +23,14 @@ def sparse_triangular_solve(A, B, upper=True, unitriangular=False, transpose=Fal
     )
 
 
-def _turned(A):
+def turned(A):
     """A^H as a torch sparse tensor of A's layout."""
     turned = A.detach().transpose(-2, -1)
     turned = turned.conj() if turned.is_complex() else turned
     return turned.to_sparse_csr() if A.layout is torch.sparse_csr else turned.coalesce()
 
 
-class _By:
+class By:
     """A user's pair of solvers for matrices on a pattern. `solve` takes A; where `transpose_solve` is given, it takes A
     too and solves with A^H, as there; where it is not, `solve` gets A^H."""
 
@@ -49,7 +49,7 @@ class _By:
             return self._told(self.solve(A, b, **self.options))
         if self.transpose_solve is not None:
             return self._told(self.transpose_solve(A, b, **self.options))
-        return self._told(self.solve(_turned(A), b, **self.options))
+        return self._told(self.solve(turned(A), b, **self.options))
 
     @staticmethod
     def _told(x):
@@ -61,7 +61,7 @@ def _renamed(solve, options):
     if solve is None or "tol" not in options:
         return options
     known = inspect.signature(solve).parameters
-    name = next((n for n in ("tol", "tolerance", "rtol", "reltol", "eps") if n in known), "tol")
+    name = next((n for n in ("tol", "tolerance", "rtol", "reltol") if n in known), "tol")
     return {**{k: v for k, v in options.items() if k != "tol"}, name: options["tol"]}
 
 
@@ -73,7 +73,7 @@ def sparse_generic_solve(A, B, solve=None, transpose_solve=None, **kwargs):
     tensor = SparseTensor.of(A, "sparse_generic_solve").coalesce()
     if solve is None:
         return tensor.solve(B, **_own(kwargs))
-    by = _By(tensor.pattern, solve, transpose_solve, _renamed(solve, kwargs))
+    by = By(tensor.pattern, solve, transpose_solve, _renamed(solve, kwargs))
     return SparseGenericSolve.apply(by.system(), False, B, tensor.values)
 
 

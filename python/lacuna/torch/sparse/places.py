@@ -3,15 +3,18 @@
 
     values -- assembled --> sparse tensor -- values_of --> values
 
-Torch's own constructors and values() are differentiable once. A gradient has the layout and places of its tensor.
+Torch's own constructors and values() are differentiable once: a gradient that is to be differentiated again, and ends
+in one of them, is said. A gradient has the layout and places of its tensor.
 
 Transforms of torch.func take a COO tensor in grad and vmap, at any depth, and no other layout; none of torch's sparse
 tensors has a tangent. A tensor that no transform was given, which a function closes over, is one of any layout.
 """
 
+import warnings
+
 import torch
 
-from ...errors import UnsupportedError
+from ...errors import LacunaWarning, UnsupportedError
 from .. import _private
 from .._levels import outside
 
@@ -116,6 +119,14 @@ def _stored(tensor):
     return tensor._values() if tensor.layout is torch.sparse_coo else tensor.values()
 
 
+def _is_constructed(tensor):
+    """Whether a tensor comes from one of torch's constructors, by way of coalesce and conversions."""
+    node = tensor.grad_fn
+    while node is not None and node.name().startswith(("Coalesce", "ToSparse")):
+        node = node.next_functions[0][0]
+    return node is not None and node.name().startswith(("SparseCooTensor", "SparseCompressedTensor"))
+
+
 def values_of(tensor):
     """The values of a sparse tensor that no transform of torch.func has wrapped, differentiable in the tensor."""
     return outside(lambda: ValuesAt.apply(Places.of(tensor), tensor))
@@ -142,10 +153,18 @@ class ValuesAt(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        ctx.places, _ = inputs
+        ctx.places, tensor = inputs
+        ctx.is_last = _is_constructed(tensor)
 
     @staticmethod
     def backward(ctx, bar):
+        if ctx.is_last and torch.is_grad_enabled() and bar.requires_grad:
+            warnings.warn(
+                "SparseTensor: torch's constructors of sparse tensors are differentiable once, and this gradient is "
+                "made to be differentiated again; make the tensor by lacuna.torch.SparseTensor(values, rows, columns, "
+                "shape), and .to_sparse_coo() where torch's is needed",
+                LacunaWarning, stacklevel=2,
+            )  # fmt: skip
         return None, assembled(ctx.places, bar)
 
     @staticmethod

@@ -27,18 +27,17 @@ def columns(who, rhs):
 
 
 def iterate(function, theta, rhs, x0, method, preconditioner=None, **options):
-    """x with L(theta) x = rhs [..., n, k] from x0, column by column: what is left of the right-hand side is solved
-    for."""
-    right = rhs if x0 is None else rhs - function(*theta, x0)
+    """x with L(theta) x = rhs [..., n, k] from x0, column by column."""
     if preconditioner is not None:
         options["preconditioner"] = _inverse(preconditioner, rhs)
 
     def of_column(*given):  # the columns of a batch are one system
         return function(*given[:-1], given[-1][..., None])[..., 0]
 
-    each = [lt.solve_operator(of_column, theta, one.clone(), method=method, **options) for one in right.unbind(-1)]
-    made = torch.stack(each, -1)
-    return made if x0 is None else x0 + made
+    starts = [None] * rhs.shape[-1] if x0 is None else x0.unbind(-1)
+    each = [lt.solve_operator(of_column, theta, one.clone(), method, start, **options)
+            for one, start in zip(rhs.unbind(-1), starts)]  # fmt: skip
+    return torch.stack(each, -1)
 
 
 def _inverse(given, rhs):

@@ -17,12 +17,23 @@ class BICGSTABSettings(NamedTuple):
     logger: logging.Logger = logging.getLogger("bicgstab")
 
 
-def bicgstab(matmul_closure, rhs, initial_guess=None, settings=BICGSTABSettings()):
-    """x with A x = rhs, (n) or (n, k), to |r| <= max(reltol |b|, abstol). What is not reached is an error."""
+def _logging(logger):
+    def seen(iteration, residual):
+        logger.info("iteration %d: residual %.3e", iteration, residual)
+        return False
+
+    return seen
+
+
+def bicgstab(matmul_closure, rhs, initial_guess=None, settings=BICGSTABSettings(), tolerance=None):
+    """x with A x = rhs, (n) or (n, k), to |r| <= max(reltol |b|, abstol). What is not reached is an error. tolerance is
+    reltol, over that of settings."""
     right, is_vector = columns("bicgstab", rhs)
     start = None if initial_guess is None else initial_guess.reshape(right.shape)
-    options = {"rtol": settings.reltol, "atol": settings.abstol}
+    options = {"rtol": settings.reltol if tolerance is None else tolerance, "atol": settings.abstol}
     if settings.matvec_max is not None:
         options["max_iterations"] = max(1, settings.matvec_max // 2)
+    if settings.logger.isEnabledFor(logging.INFO):
+        options.update(progress=_logging(settings.logger), look_every=1)
     x = iterate(*product("bicgstab", matmul_closure), right, start, "bicgstab", settings.precon, **options)
     return x[:, 0] if is_vector else x

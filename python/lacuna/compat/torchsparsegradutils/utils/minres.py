@@ -17,11 +17,12 @@ class MINRESSettings(NamedTuple):
 
 
 def minres(matmul_closure, rhs, eps=1e-25, shifts=None, value=None, max_iter=None, preconditioner=None,
-           settings=MINRESSettings()):  # fmt: skip
-    """x with (value A + shift I) x = rhs, to |r| <= minres_tolerance |b|; shifts [s]: x [s, ...]."""
+           settings=MINRESSettings(), tolerance=None):  # fmt: skip
+    """x with (value A + shift I) x = rhs, to |r| <= minres_tolerance |b|; shifts [s]: x [s, ...]. tolerance is
+    minres_tolerance, over that of settings."""
     (right, is_vector), (function, theta) = columns("minres", rhs), product("minres", matmul_closure)
     most = settings.max_cg_iterations if max_iter is None else max_iter
-    options = {"rtol": settings.minres_tolerance, "max_iterations": most}
+    options = {"rtol": settings.minres_tolerance if tolerance is None else tolerance, "max_iterations": most}
 
     def solved(shift):
         def shifted(*given):
