@@ -208,7 +208,7 @@ WRONG = {
     "is a csr_array; .*lacuna.from_scipy": lambda a, x: lacuna.solve(pattern, SPARSE, x),
     "is a csr_array; it must be an array of numbers": lambda a, x: lacuna.solve(pattern, a, SPARSE),
     "is a NoneType; it must be an array": lambda a, x: lacuna.solve(pattern, a, None),
-    "an input is a NoneType; it must": lambda a, x: lacuna.lstsq(pattern, a, None),
+    "lstsq: b is a NoneType; it must": lambda a, x: lacuna.lstsq(pattern, a, None),
     "Solver.factor: values is a csr_array": lambda a, x: lacuna.Solver(pattern).factor(SPARSE),
     "stands for pattern and values": lambda a, x: lacuna.solve(SPARSE, a, x),
     "max_bytes is '1 GB'; it must be": lambda a, x: lacuna.Solver(pattern, max_bytes="1 GB"),

@@ -38,7 +38,7 @@ def test_what_does_not_fit_is_refused():
     a = poisson(20)
     pattern = lacuna.Pattern.from_scipy(a)
     need = lacuna.Solver(pattern).report["factor_nnz"] * 8
-    with pytest.raises(MemoryError, match="max_bytes is .* f32"):
+    with pytest.raises(MemoryError, match="max_bytes is .* float32"):
         lacuna.Solver(pattern, "direct", max_bytes=need // 2).factor(a.data)
     instead = lacuna.Solver(pattern, max_bytes=need // 2).factor(a.data)
     assert instead.report["method"] == "flexible_cg" and "max_bytes is" in instead.report["reason"]
