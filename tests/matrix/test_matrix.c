@@ -17,12 +17,12 @@ enum { ROWS = 3, COLS = 4, MOST = 24 };
 /// [[1, 0, 2, 0], [0, 0, 0, 3], [4, 5, 0, 6]] in the dtype; complex ones have -k/2 as imaginary part of k.
 static void whole_of(lac_dtype dtype, void *out) {
   static const double whole[ROWS * COLS] = {1, 0, 2, 0, 0, 0, 0, 3, 4, 5, 0, 6};
-  for (int i = 0; i < ROWS * COLS; i++) lac_number_put(dtype, out, i, CMPLX(whole[i], -whole[i] / 2));
+  for (int i = 0; i < ROWS * COLS; i++) lac_number_put(dtype, out, i, PAIR(whole[i], -whole[i] / 2));
 }
 
 /// Numbers 1, 2, ... of a list in the dtype, likewise.
 static void list_of(lac_dtype dtype, int count, const double *list, void *out) {
-  for (int i = 0; i < count; i++) lac_number_put(dtype, out, i, CMPLX(list[i], -list[i] / 2));
+  for (int i = 0; i < count; i++) lac_number_put(dtype, out, i, PAIR(list[i], -list[i] / 2));
 }
 
 static void check_dense(lac_context *ctx, const lac_matrix *m, lac_dtype dtype) {
@@ -340,8 +340,8 @@ static void blocks_in_order_come_flat_or_block_by_block(lac_context *ctx) {
 // The lower triangle of [[4, 1 - i, 0], [1 + i, 5, 2i], [0, -2i, 6]] by columns as CHOLMOD has it, unsorted, the entry
 // (1, 0) in two parts, and one entry above the diagonal that is not read. Its determinant is 92.
 static const int64_t lower_offsets[] = {0, 3, 6, 7}, lower_rows[] = {1, 0, 1, 0, 2, 1, 2};
-static const c128 lower_values[] = {CMPLX(0.25, 1), 4, 0.75, 9, CMPLX(0, -2), 5, 6};
-static const c128 lower_whole[] = {4, CMPLX(1, -1), 0, CMPLX(1, 1), 5, CMPLX(0, 2), 0, CMPLX(0, -2), 6};
+static const c128 lower_values[] = {PAIR(0.25, 1.0), 4, 0.75, 9, PAIR(0.0, -2.0), 5, 6};
+static const c128 lower_whole[] = {4, PAIR(1.0, -1.0), 0, PAIR(1.0, 1.0), 5, PAIR(0.0, 2.0), 0, PAIR(0.0, -2.0), 6};
 
 static lac_matrix *lower_matrix(lac_context *ctx, lac_dtype dtype) {
   lac_matrix *triangle = NULL, *m = NULL;

@@ -228,7 +228,7 @@ static void values_that_are_not_finite_are_named(lac_context *ctx) {
       lac_array *values = NULL;
       char words[64];
       double wrong = z % 2 ? (double)NAN : (double)INFINITY;
-      other.a.x[z] = lac_dtype_is_complex(DTYPES[d]) ? CMPLX(1, wrong) : wrong;
+      other.a.x[z] = lac_dtype_is_complex(DTYPES[d]) ? PAIR(1.0, wrong) : wrong;
       snprintf(words, sizeof words, "entry (%d, %d) is not finite", (int)c.s->row[z], (int)c.s->col[z]);
       CHECK_OK(ref_upload(ctx, &other.a, &values));
       CHECK_FAILS(lac_factor_refactor(ctx, factor, values, &out), LAC_ERR_NONFINITE, words);
