@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/reports.h"
