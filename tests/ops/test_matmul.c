@@ -52,16 +52,32 @@ static void matmul_takes_what_is_empty(lac_context *ctx) {
   check_matmul(ctx, LAC_PLAIN, "1,1", LAC_ADJOINT, "1,1", "1,1");
 }
 
-/// Large enough for BLAS, where it is used, with all forms, and for edges of tiles.
-static void matmul_agrees_with_itself_in_tiles(lac_context *ctx) {
+/// op(X) of m x 70 times op(Y) of 70 x n in all forms.
+static void check_matmul_forms(lac_context *ctx, int m, int n) {
+  char texts[5][16];
+  snprintf(texts[0], sizeof *texts, "%d,%d", m, n);
+  snprintf(texts[1], sizeof *texts, "%d,70", m), snprintf(texts[2], sizeof *texts, "70,%d", m);
+  snprintf(texts[3], sizeof *texts, "70,%d", n), snprintf(texts[4], sizeof *texts, "%d,70", n);
   for (int sx = LAC_PLAIN; sx <= LAC_ADJOINT; ++sx) {
     for (int sy = LAC_PLAIN; sy <= LAC_ADJOINT; ++sy) {
-      op_case c = {.op = "matmul", .i = {sx, sy}, .result = {"9,8"}, .apply = matmul_apply, .dense = matmul_dense};
+      op_case c = {.op = "matmul", .i = {sx, sy}, .result = {texts[0]}, .apply = matmul_apply, .dense = matmul_dense};
       c.skip = ~(uint32_t)(OP_VALUES | OP_OPERATOR);
-      c.shapes[0] = sx & LAC_TRANSPOSED ? "70,9" : "9,70", c.shapes[1] = sy & LAC_TRANSPOSED ? "8,70" : "70,8";
+      c.shapes[0] = texts[sx & LAC_TRANSPOSED ? 2 : 1], c.shapes[1] = texts[sy & LAC_TRANSPOSED ? 4 : 3];
       check_op(ctx, &c);
     }
   }
+}
+
+/// Large enough for BLAS, where it is used, and for edges of tiles.
+static void matmul_agrees_with_itself_in_tiles(lac_context *ctx) { check_matmul_forms(ctx, 9, 8); }
+
+/// Few columns, few rows, one of either: ways of their own.
+static void matmul_takes_few_columns_and_rows(lac_context *ctx) {
+  check_matmul_forms(ctx, 67, 1);
+  check_matmul_forms(ctx, 9, 3);
+  check_matmul_forms(ctx, 1, 67);
+  check_matmul_forms(ctx, 4, 9);
+  check_matmul_forms(ctx, 1, 1);
 }
 
 static void matmul_refuses_unknown_sides(lac_context *ctx) {
@@ -81,6 +97,8 @@ static void matmul_does_not_depend_on_threads(lac_context *ctx) {
   check_op_large(ctx, &c);
   c.shapes[0] = "6,70,40", c.shapes[1] = "40,30", c.result[0] = "6,70,30";
   check_op_large(ctx, &c);
+  c.shapes[0] = "300,150", c.shapes[1] = "150,2", c.result[0] = "300,2";
+  check_op_large(ctx, &c);
 }
 
 /// Forward: Z. Gradient: Z, X_bar and Y_bar, which is summed over the batch where it is made.
@@ -92,5 +110,5 @@ static void matmul_takes_its_results_alone(lac_context *ctx) {
 }
 
 CHECK_MAIN(matmul_multiplies_from_all_sides, matmul_broadcasts_batches, matmul_takes_what_is_empty,
-           matmul_agrees_with_itself_in_tiles, matmul_refuses_unknown_sides, matmul_does_not_depend_on_threads,
-           matmul_takes_its_results_alone)
+           matmul_agrees_with_itself_in_tiles, matmul_takes_few_columns_and_rows, matmul_refuses_unknown_sides,
+           matmul_does_not_depend_on_threads, matmul_takes_its_results_alone)

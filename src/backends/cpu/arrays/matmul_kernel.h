@@ -1,6 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of tiles of dense products.
 
+/// sums += op(x) w by rows of x as they lie, `count` of them at once, which is a constant to the compiler.
+INLINE void FN(step_rows)(const matmul_step *s, const T *x, const T *w, T *sums, const int count) {
+  real_f32 sign = lac_form_conjugates(s->form_x) ? -1 : 1;
+  for (int64_t i = 0; i < s->m; ++i) {
+    T sum = sums[i];
+    UNROLL(8) for (int l = 0; l < count; ++l) sum = FN(mac)(sum, FN(signed)(x[l * s->x_cols + i], sign), w[l]);
+    sums[i] = sum;
+  }
+}
+
+/// A column of a step: z += op(x) w, or =, where w holds a column of op(y); from z to z are z_down numbers. Rows of x
+/// are read as they lie: by dot products, or, where op(x) is transposed, some at once.
+static void FN(step_column)(const matmul_step *s, const T *x, const T *w, T *z, int64_t z_down) {
+  T sums[MATMUL_TALL] = {0};
+  int64_t l = 0;
+  for (int64_t i = 0; i < s->m && !lac_form_transposes(s->form_x); ++i) {
+    const T *row = x + i * s->x_cols;
+    bool conjugated = lac_form_conjugates(s->form_x);
+    sums[i] = (T)(conjugated ? FN(run_dot)(row, w, s->l, DOT_LANES) : FN(run_dot)(w, row, s->l, DOT_LANES));
+  }
+  if (lac_form_transposes(s->form_x)) {
+    for (; l + 8 <= s->l; l += 8) FN(step_rows)(s, x + l * s->x_cols, w + l, sums, 8);
+    for (; l < s->l; ++l) FN(step_rows)(s, x + l * s->x_cols, w + l, sums, 1);
+  }
+  for (int64_t i = 0; i < s->m; ++i) z[i * z_down] = (s->adds ? z[i * z_down] : 0) + sums[i];
+}
+
+/// A step with few columns; run_dot conjugates the first of its runs.
+static void FN(step_thin)(const matmul_step *s, const T *x, const T *y, T *z, int64_t z_down, int64_t z_right) {
+  bool turned = lac_form_transposes(s->form_y), by_dots = s->form_x == LAC_PLAIN;
+  int64_t down = turned ? 1 : s->y_cols, right = turned ? s->y_cols : 1;
+  real_f32 sign = lac_form_conjugates(s->form_y) != by_dots ? -1 : 1;
+  T w[MATMUL_DEEP];
+  for (int64_t j = 0; j < s->n; ++j) {
+    for (int64_t l = 0; l < s->l; ++l) w[l] = FN(signed)(y[l * down + j * right], sign);
+    FN(step_column)(s, x, w, z + j * z_right, z_down);
+  }
+}
+
+/// Z^T = op(Y)^T op(X)^T where Z has few rows.
+static void FN(step_flat)(const matmul_step *s, const T *x, const T *y, T *z) {
+  matmul_step t = *s;
+  t.m = s->n, t.n = s->m;
+  t.form_x = s->form_y ^ LAC_TRANSPOSED, t.form_y = s->form_x ^ LAC_TRANSPOSED;
+  t.x_cols = s->y_cols, t.y_cols = s->x_cols;
+  FN(step_thin)(&t, y, x, z, 1, s->z_cols);
+}
+
 /// z += op(x) op(y) by loops; forms are constants to the compiler where it pays, in the innermost one.
 static void FN(step_loops)(const matmul_step *s, const T *x, const T *y, T *z) {
   bool tx = lac_form_transposes(s->form_x), ty = lac_form_transposes(s->form_y);
@@ -43,27 +91,36 @@ static void FN(step_blas)(matmul_step s, const T *x, const T *y, T *z) {
 }
 
 static void FN(step)(const matmul_step *s, const T *x, const T *y, T *z) {
-  bool fits = s->x_cols <= INT32_MAX && s->y_cols <= INT32_MAX && s->z_cols <= INT32_MAX;
-  if (lac_blas_found && fits && s->m * s->n * s->l > MATMUL_TINY) {
-    FN(step_blas)(*s, x, y, z);
-    return;
+  switch (s->way) {
+    case MATMUL_THIN:
+      FN(step_thin)(s, x, y, z, s->z_cols, 1);
+      return;
+    case MATMUL_FLAT:
+      FN(step_flat)(s, x, y, z);
+      return;
+    case MATMUL_BLAS:
+      if (s->m * s->n * s->l <= MATMUL_TINY) break;
+      FN(step_blas)(*s, x, y, z);
+      return;
+    case MATMUL_LOOPS:
+      break;
   }
   FN(step_loops)(s, x, y, z);
 }
 
 /// One tile of one Z: all steps of its sum.
 static void FN(matmul_tile)(const matmul_job *job, int64_t item, int64_t tile) {
-  int64_t i = tile / job->tiles * MATMUL_TILE, j = tile % job->tiles * MATMUL_TILE;
+  int64_t i = tile / job->tiles * job->tile_rows, j = tile % job->tiles * job->tile_cols;
   const T *x = (const T *)job->x + lac_batch_item(&job->batch, 0, item) * job->m * job->l;
   const T *y = (const T *)job->y + lac_batch_item(&job->batch, 1, item) * job->l * job->n;
   T *z = (T *)job->z + lac_batch_item(&job->batch, 2, item) * job->m * job->n + i * job->n + j;
-  matmul_step s = {.form_x = job->form_x, .form_y = job->form_y, .z_cols = job->n};
+  matmul_step s = {.way = job->way, .form_x = job->form_x, .form_y = job->form_y, .z_cols = job->n};
   s.x_cols = job->x_cols, s.y_cols = job->y_cols;
-  s.m = job->m - i < MATMUL_TILE ? job->m - i : MATMUL_TILE;
-  s.n = job->n - j < MATMUL_TILE ? job->n - j : MATMUL_TILE;
+  s.m = job->m - i < job->tile_rows ? job->m - i : job->tile_rows;
+  s.n = job->n - j < job->tile_cols ? job->n - j : job->tile_cols;
   s.adds = !cpu_batch_is_first(&job->batch, 2, item);
   for (int64_t l = 0; l < job->l; l += s.l, s.adds = true) {
-    s.l = job->l - l < MATMUL_TILE ? job->l - l : MATMUL_TILE;
+    s.l = job->l - l < job->deep ? job->l - l : job->deep;
     int64_t at_x = lac_form_transposes(s.form_x) ? l * s.x_cols + i : i * s.x_cols + l;
     int64_t at_y = lac_form_transposes(s.form_y) ? j * s.y_cols + l : l * s.y_cols + j;
     FN(step)(&s, x + at_x, y + at_y, z);
