@@ -15,7 +15,7 @@ import time
 import numpy as np
 import peers
 import scipy.sparse as sp
-from support import PEERS, Call, Table, ask, line, poisson2d, poisson3d, sized, sorted_csr
+from support import PEERS, Call, Table, ask, line, new_pattern, poisson2d, poisson3d, sized, sorted_csr
 
 import lacuna
 from lacuna import _core
@@ -67,7 +67,7 @@ class System:
 
     def __init__(self, A):
         self.A, self.ctx = A, context()
-        self.pattern = lacuna.Pattern.from_scipy(A)
+        self.pattern = new_pattern(A)
         self.values, self.factor = self.array(A.data), ffi.new("lac_factor **")
         self.b = np.random.default_rng(0).standard_normal((A.shape[0], 1))
         self.rhs, self.x = self.array(self.b), self.array(np.zeros_like(self.b))
@@ -208,7 +208,7 @@ def backward(table):
     """The derivative of a solve by matrix and right-hand side beside the forward, both with the set-up at hand."""
     A = poisson2d(SIDE)
     b, bar = np.random.default_rng(3).standard_normal((2, A.shape[0], 1))
-    solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), keep_bytes=8 << 30, **OURS)
+    solver = lacuna.Solver(new_pattern(A), keep_bytes=8 << 30, **OURS)
     solve = ask.solve(solver, A.data, b)
     forward = Call(solve)
     forward()
@@ -235,7 +235,7 @@ def memory_of_iterations(table):
     """The peak of a solve does not depend on how many iterations it takes."""
     A, peaks, counts = poisson2d(500), [], []
     for rtol in (1e-2, 1e-10):
-        solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), method="cg", preconditioner="jacobi", rtol=rtol)
+        solver = lacuna.Solver(new_pattern(A), method="cg", preconditioner="jacobi", rtol=rtol)
         factor, b = solver.factor(A.data), np.ones((A.shape[0], 1))
         factor.iterate(b)
         before = lib.lac_memory_get_stats(b"cpu").live_bytes

@@ -25,7 +25,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
-from support import PEERS, ROOT, Call, Table, ask, peer_call, poisson2d, poisson3d, sized, sorted_csr
+from support import PEERS, ROOT, Call, Table, ask, new_pattern, peer_call, poisson2d, poisson3d, sized, sorted_csr
 
 import lacuna
 from lacuna._core import context, ffi, lib
@@ -68,7 +68,7 @@ class System:
     """A pattern of its own with a solver, through the C interface. Nothing is kept from one factor to the next."""
 
     def __init__(self, A, method, ordering):
-        self.A, self.ctx, self.pattern = A, context(), lacuna.Pattern.from_scipy(A)
+        self.A, self.ctx, self.pattern = A, context(), new_pattern(A)
         begin = time.perf_counter()
         self.solver = lacuna.Solver(self.pattern, method=method, ordering=ordering, keep_bytes=-1)
         self.analyse_s = time.perf_counter() - begin
@@ -221,7 +221,7 @@ def best_of(rounds, *functions):
 def backward_of_a_solve(table, name, A):
     rng, n = np.random.default_rng(2), A.shape[0]
     b, bar = rng.standard_normal((2, n, 1))
-    pattern = lacuna.Pattern.from_scipy(A)
+    pattern = new_pattern(A)
     solver = lacuna.Solver(pattern, "direct", keep_bytes=8 << 30)
     solve = ask.solve(solver, A.data, b)
     forward = Call(solve)
@@ -247,7 +247,7 @@ def solve_again(table, name, A):
     """From the matrix to its solution, and then with other values on the same pattern."""
     b = np.random.default_rng(5).standard_normal((A.shape[0], 1))
     begin = time.perf_counter()
-    solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct", keep_bytes=-1)
+    solver = lacuna.Solver(new_pattern(A), "direct", keep_bytes=-1)
     Call(ask.solve(solver, A.data, b))()
     first_s = time.perf_counter() - begin
     changed = [Call(ask.solve(solver, A.data * (2 + i), b)) for i in range(3)]
@@ -314,7 +314,7 @@ def beside_columns(table, A):
     """Everything, from the pattern on: analysis, factor, determinant, gradient."""
 
     def ours():
-        solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct")
+        solver = lacuna.Solver(new_pattern(A), "direct")
         size, inverse = lacuna.logdet(solver, A.data), lacuna.selected_inverse(solver, A.data)
         return size, inverse
 
@@ -342,7 +342,7 @@ def batch(table, count=sized(1000, 200), side=32):
     b = rng.standard_normal((count, n, 1))
     matrices = [sp.csr_matrix((v, A.indices, A.indptr), A.shape) for v in values]
     columns = [m.tocsc() for m in matrices]
-    solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct", keep_bytes=-1)
+    solver = lacuna.Solver(new_pattern(A), "direct", keep_bytes=-1)
     call = Call(ask.solve(solver, values, b))
 
     def peer():

@@ -22,7 +22,7 @@ import warnings
 import numpy as np
 import peers
 import problems
-from support import ONLY, PEERS, QUICK, Table, sized
+from support import ONLY, PEERS, QUICK, Table, new_pattern, sized
 
 import lacuna
 from lacuna._core import context, lib
@@ -32,7 +32,7 @@ THREADS = 2
 RTOL = 1e-8
 REACHED = 1.1 * RTOL  # peers stop by a recurrence, which drifts
 LIMIT = sized(60, 20)  # seconds of each
-TURNS, LONG = 4, 5  # runs of each of ours, and the seconds from which one will do
+TURNS, LONG = 4, 10  # runs of each of ours, and the seconds from which one will do
 WITHIN, WITHIN_SWITCHED = 1.3, 1.5
 OURS = {"ours, auto": {}, "ours, direct": {"method": "direct"}, "ours, multigrid": {"preconditioner": "multigrid"}}
 
@@ -52,7 +52,7 @@ def ours_once(problem, options):
         iterating["near_null"] = problem.near_null
     if "preconditioner" in options:
         options = {**options, "method": "flexible_cg" if problem.symmetric and problem.definite else "gmres"}
-    pattern, b = lacuna.Pattern.from_scipy(problem.A), problem.b
+    pattern, b = new_pattern(problem.A), problem.b
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
     try:
         begin = time.perf_counter()

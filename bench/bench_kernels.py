@@ -15,7 +15,8 @@ import time
 import numpy as np
 from scipy import fft
 from support import (  # isort: skip
-    PEERS, PLAN_BYTES, Call, ColdProduct, Table, ask, error, peer_call, poisson2d, side_by_side, sized, triad,
+    PEERS, PLAN_BYTES, Call, ColdProduct, Table, ask, error, new_pattern, peer_call, poisson2d, side_by_side, sized,
+    triad,
 )  # fmt: skip
 
 import lacuna
@@ -142,7 +143,7 @@ def square(table, peer, A, rng):
     peers = [("SciPy", peer_call(lambda: A @ A), 1), ("GraphBLAS", peer.square() if peer else None, 2)]
     compare(table, "A A, cold", cold, peers, lambda: error(cold.outs[0], c.data), n=n)
     cold.close()
-    pattern = lacuna.Pattern.from_scipy(A)
+    pattern = new_pattern(A)
     product = ask.spgemm(pattern, A.data, pattern, A.data)
     ours = Call(product)
     compare(table, "A A, cached plan", ours, peers, lambda: error(ours.outs[0], c.data), n=n)
@@ -183,7 +184,7 @@ def memory(table, columns=64):
     ctx, A, tape = context(), poisson2d(sized(1000, 500)), ffi.new("lac_tape **")
     n, rng = A.shape[0], np.random.default_rng(1)
     start = lib.lac_memory_get_stats(b"cpu").live_bytes
-    pattern, x = lacuna.Pattern.from_scipy(A), rng.standard_normal((n, columns))
+    pattern, x = new_pattern(A), rng.standard_normal((n, columns))
     pattern._set(entries=None)  # of the map from SciPy's entries nothing is needed
     arrays = [array(ctx, data) for data in (A.data, x, x)]
     needed = lib.lac_memory_get_stats(b"cpu").live_bytes - start + 8 * (2 * x.size + A.nnz)  # y, x_bar, a_bar
@@ -222,7 +223,7 @@ def main():
     for side in sized((1000, 2000), (500, 1000)):
         A = poisson2d(side)
         A.data = rng.standard_normal(A.nnz)
-        pattern, peer = lacuna.Pattern.from_scipy(A), Peer(A) if graphblas and PEERS else None
+        pattern, peer = new_pattern(A), Peer(A) if graphblas and PEERS else None
         spmv(table, peer, A, pattern, rng.standard_normal((A.shape[0], 1)))
         for columns in sized((32, 128), (128,) if side == 500 else (32,)):
             spmm(table, peer, A, pattern, columns, rng)

@@ -12,7 +12,7 @@ import sys
 import time
 
 import numpy as np
-from support import Table, poisson2d, sized
+from support import Table, new_pattern, poisson2d, sized
 
 import lacuna
 
@@ -58,7 +58,7 @@ def turns(pattern, A, b):
 
 def main():
     table, A = Table("shared"), poisson2d(SIDE)
-    pattern, b = lacuna.Pattern.from_scipy(A), np.random.default_rng(0).standard_normal((A.shape[0], 1))
+    pattern, b = new_pattern(A), np.random.default_rng(0).standard_normal((A.shape[0], 1))
     solve(pattern, A, b, 2)  # what a pattern keeps
     for others in (0, os.cpu_count(), 4 * os.cpu_count()):
         with Busy(others):

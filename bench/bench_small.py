@@ -20,7 +20,7 @@ import scipy.sparse.linalg as spla
 from bench_direct import SPLU, THREADS, backward_error, settle
 from peers import klu
 from small_matrices import CIRCUITS, all_of_them
-from support import ONLY, PEERS, Table, side_by_side, sized
+from support import ONLY, PEERS, Table, new_pattern, side_by_side, sized
 
 import lacuna
 
@@ -35,12 +35,12 @@ class Ours:
         scale = 1 + 0.01 * np.random.default_rng(2).random(A.shape[0])
         rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
         self.A, self.b, self.values = A, b, A.data * scale[rows] * scale[A.indices]  # Hermitian where A is
-        self.solver = lacuna.Solver(lacuna.Pattern.from_scipy(A))
+        self.solver = lacuna.Solver(new_pattern(A))
         self.factor = self.solver.factor(A.data)
         self.fill = self.factor.report["factor_nnz"]
 
     def first(self):
-        solver = lacuna.Solver(lacuna.Pattern.from_scipy(self.A))
+        solver = lacuna.Solver(new_pattern(self.A))
         self.x = solver.factor(self.A.data).solve(self.b)
 
     def again(self):

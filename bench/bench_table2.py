@@ -12,7 +12,7 @@ cold: the plan for the pair is thrown away each time, so that "ours" makes the p
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import spsolve_triangular
-from support import PLAN_BYTES, Call, ColdProduct, Table, ask, error, peer_call, side_by_side, sized
+from support import PLAN_BYTES, Call, ColdProduct, Table, ask, error, new_pattern, peer_call, side_by_side, sized
 
 import lacuna
 from lacuna._core import context, lib
@@ -67,7 +67,7 @@ def coordinates(a):
 
 def product(case, row, factors, a, x, y_bar):
     """y = A x, dense x."""
-    pattern, (i, j) = lacuna.Pattern.from_scipy(a), coordinates(a)
+    pattern, (i, j) = new_pattern(a), coordinates(a)
     asked = ask.spmm(pattern, a.data, x)
     ours = Call(asked)
     case.forward(row, factors[0], len(x), ours, lambda: lacuna.spmm(pattern, a.data, x), lambda: a @ x)
@@ -78,7 +78,7 @@ def product(case, row, factors, a, x, y_bar):
 
 
 def cold_in_python(a, b):
-    return lacuna.spgemm(lacuna.Pattern.from_scipy(a), a.data, lacuna.Pattern.from_scipy(b), b.data)
+    return lacuna.spgemm(new_pattern(a), a.data, new_pattern(b), b.data)
 
 
 def sparse_product(case, a, b, rng):
@@ -88,7 +88,7 @@ def sparse_product(case, a, b, rng):
     cold = ColdProduct(a, b)
     case.forward("SpSpMM, cold", 1, n, cold, lambda: cold_in_python(a, b), lambda: a @ b, c.data)
     cold.close()
-    pa, pb = (lacuna.Pattern.from_scipy(m) for m in (a, b))
+    pa, pb = (new_pattern(m) for m in (a, b))
     asked = ask.spgemm(pa, a.data, pb, b.data)
     ours = Call(asked)
     case.forward("SpSpMM, cached", 3, n, ours, lambda: lacuna.spgemm(pa, a.data, pb, b.data), lambda: a @ b, c.data)
@@ -100,7 +100,7 @@ def sparse_product(case, a, b, rng):
 
 
 def addition(case, a, b, rng):
-    pattern, n = lacuna.Pattern.from_scipy(a), a.shape[0]
+    pattern, n = new_pattern(a), a.shape[0]
     asked, c_bar = ask.spadd(pattern, a.data, pattern, b.data), numbers(rng, a.nnz)
     ours = Call(asked)
     case.forward("Sp + Sp, equal patterns", 4, n, ours, lambda: lacuna.spadd(pattern, a.data, pattern, b.data),
@@ -109,7 +109,7 @@ def addition(case, a, b, rng):
 
 
 def union(case, a, b):
-    pa, pb, n = lacuna.Pattern.from_scipy(a), lacuna.Pattern.from_scipy(b), a.shape[0]
+    pa, pb, n = new_pattern(a), new_pattern(b), a.shape[0]
     c = sp.csr_matrix((np.ones(a.nnz), a.indices, a.indptr), shape=a.shape) + sp.csr_matrix(
         (np.ones(b.nnz), b.indices, b.indptr), shape=b.shape
     )
@@ -120,7 +120,7 @@ def union(case, a, b):
 
 
 def triangular(case, low, b, x_bar):
-    pattern, n = lacuna.Pattern.from_scipy(low), low.shape[0]
+    pattern, n = new_pattern(low), low.shape[0]
     asked = ask.trisolve(pattern, low.data, b, triangle="lower")
     ours = Call(asked)
     case.forward("SpTRSV", 1, n, ours, lambda: lacuna.trisolve(pattern, low.data, b, triangle="lower"),

@@ -7,7 +7,7 @@ their lines first; kernels whose stores do not, such as the sum, can go beyond 1
 """
 
 import numpy as np
-from support import Call, Table, ask, error, peer_call, poisson2d, side_by_side, triad
+from support import Call, Table, ask, error, new_pattern, peer_call, poisson2d, side_by_side, triad
 
 import lacuna
 from lacuna._core import context
@@ -57,7 +57,7 @@ def main():
     rng = np.random.default_rng(0)
     A = poisson2d(N)
     n, nnz = A.shape[0], A.nnz
-    pattern = lacuna.Pattern.from_scipy(A)
+    pattern = new_pattern(A)
     a, b = rng.standard_normal(nnz), rng.standard_normal(nnz)
     A.data, B = a, A.copy()
     B.data = b

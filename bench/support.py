@@ -69,6 +69,12 @@ _asking = types.SimpleNamespace(**{**vars(_numpy), "apply": lambda name, like, *
 ask = types.SimpleNamespace(**_operators.of(_asking, __name__))
 
 
+def new_pattern(A):
+    """A pattern that nobody has seen: the one that is remembered for these indices is let go, and its analyses too."""
+    lacuna.forget_patterns()
+    return lacuna.Pattern.from_scipy(A)
+
+
 class Call:
     """One program, ask.FUNCTION(...) of given arrays, inside the C library: results in place."""
 
@@ -93,7 +99,7 @@ class ColdProduct:
     """C = A B inside the C library from two patterns and their values, with a plan that is thrown away each time."""
 
     def __init__(self, a, b):
-        self.patterns = [lacuna.Pattern.from_scipy(m) for m in (a, b)]
+        self.patterns = [new_pattern(m) for m in (a, b)]
         self.data, self.ctx, tape = (a.data, b.data), context(), ffi.new("lac_tape **")
         self.ctx.check(lib.lac_tape_create(self.ctx.c, lib.LAC_TAPE_RUN, tape))
         self.tape = tape[0]
