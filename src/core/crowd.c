@@ -3,17 +3,21 @@
 /// Loops of the last few milliseconds, and a pause of working with several threads: ten times as long as what was lost,
 /// and longer each time while the cores stay taken, so that trying again costs little. Waiting alone does not tell:
 /// parts may be uneven. Nor does one look, for two threads of which one is late now and then are faster than one: the
-/// first pause takes two bad looks in a row. Each calling thread has its own account: threads that share its loops are
-/// its own, too.
+/// first pause takes two bad looks in a row. Nor do cores that were taken by threads of this process, which look for
+/// work and soon give up; several threads of it that have loops of ours are a crowd, though. Each calling thread has its
+/// own account: threads that share its loops are its own, too.
 
 #define _GNU_SOURCE
 
 #include "core/crowd.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 #ifdef __linux__
+#include <sched.h>
 #include <sys/resource.h>
+#include <time.h>
 #endif
 
 #include "core/context_impl.h"
@@ -24,15 +28,19 @@ static const double crowd_lost = 0.25;    // of them, lost, are too many
 static const double crowd_pause = 10;     // times what was lost is the first pause,
 static const double crowd_longer = 4;     // times the last one the next,
 static const double crowd_most = 1;       // seconds the longest
+static const double crowd_ours = 0.85;    // of all cores are all but what the system itself takes
 
-static _Thread_local struct {
+static _Thread_local struct crowd_account {
   double all, lost;     // seconds of loops, and those of waiting in vain, since the last judgement
   int64_t taken;        // at the last judgement,
   int threads;          // from so many threads; 0: there was none
+  double since, spent;  // when that was, and what the process had had of its cores
   bool was_bad;         // what was judged
   double pause, until;  // the last pause, and when it ends
   double good;          // seconds of loops since then
 } crowd;
+
+static _Atomic(struct crowd_account *) crowd_judged;  // whose loops were judged last
 
 int lac_crowd_threads(int threads) {
   if (threads <= 1 || crowd.until == 0) return threads;
@@ -51,8 +59,33 @@ int64_t lac_crowd_taken(void) {
   return 0;
 }
 
+double lac_crowd_spent(void) {
+#ifdef CLOCK_PROCESS_CPUTIME_ID
+  struct timespec t;
+  if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0) return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+#endif
+  return 0;
+}
+
+/// Cores that the process may use; 0: not known.
+static int crowd_cores(void) {
+#ifdef CPU_COUNT
+  cpu_set_t ours;
+  if (sched_getaffinity(0, sizeof ours, &ours) == 0) return CPU_COUNT(&ours);
+#endif
+  return 0;
+}
+
+/// Whether this process had all cores since the last judgement, and no other thread had loops of ours meanwhile.
+static bool crowd_has_all(const lac_crowd_loop *loop) {
+  bool is_alone = atomic_exchange(&crowd_judged, &crowd) == &crowd;
+  int cores = crowd_cores();
+  return is_alone && cores > 1 && loop->spent - crowd.spent >= crowd_ours * cores * (loop->end - crowd.since);
+}
+
 static void crowd_judge(const lac_crowd_loop *loop) {
-  bool is_bad = crowd.threads == loop->threads && loop->taken > crowd.taken && crowd.lost > crowd_lost * crowd.all;
+  bool has_all = crowd_has_all(loop), is_known = crowd.threads == loop->threads;
+  bool is_bad = is_known && !has_all && loop->taken > crowd.taken && crowd.lost > crowd_lost * crowd.all;
   if (is_bad && (crowd.was_bad || crowd.pause > 0)) {
     crowd.pause = fmin(fmax(crowd_longer * crowd.pause, crowd_pause * crowd.lost), crowd_most);
     crowd.until = loop->end + crowd.pause;
@@ -65,6 +98,8 @@ static void crowd_judge(const lac_crowd_loop *loop) {
   crowd.all = crowd.lost = 0;
   crowd.taken = loop->taken;
   crowd.threads = loop->threads;
+  crowd.since = loop->end;
+  crowd.spent = loop->spent;
 }
 
 /// Parts are cut evenly, but cores differ: waiting as long as working is no loss.

@@ -3,7 +3,8 @@
 /// Whether the cores are taken by others. Threads that share a loop wait for the last of them; where another program
 /// has its core, they wait for that program as well, and one thread alone would be quicker. So waiting is measured, and
 /// where it takes much of the time while the system takes cores away, loops have one thread for a while. Results do not
-/// depend on it.
+/// depend on it. Where the process itself has all cores, as threads of a BLAS do that look for work some time after
+/// their last, there is nobody to make room for.
 
 #ifndef LACUNA_CORE_CROWD_H
 #define LACUNA_CORE_CROWD_H
@@ -16,6 +17,7 @@ typedef struct lac_crowd_loop {
   double begin, first, end;  // its beginning, when the first thread had done its part, and when all had
   int threads;               // that shared it
   int64_t taken;  // how often the system has taken a core from one of them (lac_crowd_taken), if is_looked_at
+  double spent;   // seconds of all cores that the process has had by its end (lac_crowd_spent), if is_looked_at
   bool is_looked_at;
 } lac_crowd_loop;
 
@@ -27,6 +29,9 @@ bool lac_crowd_looks(void);
 
 /// How often the system has taken the core from the calling thread since it began; 0 where it does not tell.
 int64_t lac_crowd_taken(void);
+
+/// Seconds of cores that the process has had since it began; 0 where the system does not tell.
+double lac_crowd_spent(void);
 
 /// What a loop with several threads took.
 void lac_crowd_note(const lac_crowd_loop *loop);

@@ -3,6 +3,7 @@
 /// its own, since the account of loops is the thread's.
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include "core/context_impl.h"
 #include "core/crowd.h"
@@ -11,8 +12,17 @@
 /// A loop of a second that just ended: its first thread was done after `first` of it, cores were taken `taken` times.
 static void note(double first, int64_t taken) {
   double end = lac_seconds();
-  lac_crowd_loop loop = {end - 1, end - 1 + first, end, 4, taken, lac_crowd_looks()};
+  lac_crowd_loop loop = {end - 1, end - 1 + first, end, 4, taken, 0, lac_crowd_looks()};
   lac_crowd_note(&loop);
+}
+
+/// The number of threads that a test comes to, in a thread of its own.
+static int alone(void *(*test)(void *)) {
+  int threads = 0;
+  pthread_t thread;
+  CHECK_EQ(pthread_create(&thread, NULL, test, &threads), 0);
+  CHECK_EQ(pthread_join(thread, NULL), 0);
+  return threads;
 }
 
 static void *uneven(void *threads) {
@@ -34,6 +44,44 @@ static void *taken_for_long(void *threads) {
   return threads;
 }
 
+/// Six loops of a second, long for a waiting thread, in which the process had `spent` seconds of cores each; `between`
+/// comes after each of them.
+static void note_spending(double spent, void (*between)(void)) {
+  double end = lac_seconds();
+  for (int i = 0; i < 6; i++) {
+    lac_crowd_loop loop = {end + i, end + i + 0.1, end + i + 1, 4, 3 + i, i * spent, lac_crowd_looks()};
+    lac_crowd_note(&loop);
+    if (between) between();
+  }
+}
+
+static double all_cores(void) { return (double)sysconf(_SC_NPROCESSORS_ONLN); }
+
+static void *taken_by_the_process(void *threads) {
+  note_spending(all_cores(), NULL);
+  *(int *)threads = lac_crowd_threads(4);
+  return threads;
+}
+
+static void *taken_by_half(void *threads) {
+  note_spending(0.5 * all_cores(), NULL);
+  *(int *)threads = lac_crowd_threads(4);
+  return threads;
+}
+
+static void *another_loops(void *threads) {
+  for (int i = 0; i < 2; i++) note(0.9, 0);
+  return threads;
+}
+
+static void another(void) { (void)alone(another_loops); }
+
+static void *taken_by_callers(void *threads) {
+  note_spending(all_cores(), another);
+  *(int *)threads = lac_crowd_threads(4);
+  return threads;
+}
+
 static void *bad_once(void *threads) {
   for (int i = 0; i < 2; i++) note(0.5, 2);
   for (int i = 0; i < 9; i++) note(i % 4 < 2 ? 0.1 : 0.5, 3 + i);  // every other look is bad
@@ -50,7 +98,7 @@ static void *worth(void *threads) {
 /// A loop of two milliseconds, of which the first thread was done after `first`.
 static void note_short(double first, int64_t taken) {
   double end = lac_seconds();
-  lac_crowd_loop loop = {end - 2e-3, end - 2e-3 + first, end, 2, taken, lac_crowd_looks()};
+  lac_crowd_loop loop = {end - 2e-3, end - 2e-3 + first, end, 2, taken, 0, lac_crowd_looks()};
   lac_crowd_note(&loop);
 }
 
@@ -63,15 +111,6 @@ static void *ends(void *threads) {
   }
   for (int more = 0; more < 60; more++) note_short(2e-4, k - 1);
   *(int *)threads = has_paused ? lac_crowd_threads(2) : -1;
-  return threads;
-}
-
-/// The number of threads that a test comes to, in a thread of its own.
-static int alone(void *(*test)(void *)) {
-  int threads = 0;
-  pthread_t thread;
-  CHECK_EQ(pthread_create(&thread, NULL, test, &threads), 0);
-  CHECK_EQ(pthread_join(thread, NULL), 0);
   return threads;
 }
 
@@ -90,6 +129,17 @@ static void loops_that_wait_for_others_have_one_thread(lac_context *ctx) {
   CHECK_EQ(alone(worth), 1);
 }
 
+static void loops_make_room_for_nobody_where_the_process_has_all_cores(lac_context *ctx) {
+  (void)ctx;
+  if (all_cores() < 2) {
+    check_skip("one core");
+    return;
+  }
+  CHECK_EQ(alone(taken_by_the_process), 4);
+  CHECK_EQ(alone(taken_by_half), 1);
+  CHECK_EQ(alone(taken_by_callers), 1);
+}
+
 static void a_pause_ends(lac_context *ctx) {
   (void)ctx;
   CHECK_EQ(alone(ends), 2);
@@ -101,4 +151,5 @@ static void a_core_that_is_away_now_and_then_leaves_the_threads(lac_context *ctx
 }
 
 CHECK_MAIN(uneven_loops_keep_their_threads, even_loops_keep_their_threads, loops_that_wait_for_others_have_one_thread,
-           a_pause_ends, a_core_that_is_away_now_and_then_leaves_the_threads)
+           loops_make_room_for_nobody_where_the_process_has_all_cores, a_pause_ends,
+           a_core_that_is_away_now_and_then_leaves_the_threads)

@@ -63,6 +63,7 @@ BLAS_GEMM(c128, zgemm, &)
 
 #define KERNEL_FILE "backends/cpu/base/dot_kernel.h"
 #include "backends/cpu/base/instantiate.h"
+#undef KERNEL_FILE
 #define KERNEL_FILE "backends/cpu/arrays/matmul_kernel.h"
 #include "backends/cpu/base/instantiate.h"
 

@@ -38,6 +38,7 @@ static void split_run(int threads, split_cut cut, const void *split) {
   loop.first = first;
   loop.end = lac_seconds();
   loop.taken = taken;
+  if (loop.is_looked_at) loop.spent = lac_crowd_spent();
   lac_crowd_note(&loop);
 }
 
