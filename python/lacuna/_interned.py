@@ -17,12 +17,13 @@ from collections import OrderedDict
 
 import numpy as np
 
-from ._core import survive_fork
+from ._core import lib, survive_fork
 from .errors import ArgumentError
 
 _MAX_BYTES = 1 << 28  # of the copies, all together; the last record is held whatever its size
 _MAX_ALIKE = 4  # records whose samples agree
 _SAMPLES, _MAX_ADDRESSES = 8, 1024
+INDEX_KINDS = {"int32": lib.LAC_I32, "int64": lib.LAC_I64}
 
 
 class Table:
@@ -111,17 +112,30 @@ def _sample(array):
 TABLE = Table()
 
 
+def csr_kind(layout, dtypes, pattern):
+    """C's name of the integers, where the pattern has compressed rows just as they were given and nobody else needs to
+    keep them; else None."""
+    if layout != "csr" or dtypes[0] != dtypes[1] or not pattern.entries.is_identity:
+        return None
+    return INDEX_KINDS.get(str(dtypes[0]).removeprefix("torch."))
+
+
 class _Known:
     """A pattern, and what it was made of."""
 
     def __init__(self, frozen, arrays, pattern):
         self.frozen, self.pattern = frozen, pattern
-        self.copies = [bytearray(array) for array in arrays]
-        self.bytes = sum(map(len, self.copies))
+        self.bytes = sum([array.nbytes for array in arrays])
+        self.kind = csr_kind(frozen[0], [array.dtype for array in arrays], pattern)
+        self.copies = None if self.kind is not None else [bytearray(array) for array in arrays]
 
     def is_of(self, frozen, arrays):
+        if self.frozen != frozen:
+            return False
+        if self.copies is None:
+            return self.pattern._is_csr(*map(_address, arrays), self.kind)
         # a bytearray compares itself with any memory in one piece, and copies nothing
-        return self.frozen == frozen and all([copy == array for copy, array in zip(self.copies, arrays)])
+        return all([copy == array for copy, array in zip(self.copies, arrays)])
 
 
 def _address(array):

@@ -296,6 +296,62 @@ static void sameness_is_structure_and_not_width(lac_context *ctx) {
   for (int i = 0; i < COUNT; ++i) lac_pattern_destroy(&all[i]);
 }
 
+/// The rows [0, 2], [], [1] in all all of patterns and of what they are compared with.
+static void compressed_rows_are_known_again(lac_context *ctx) {
+  int64_t row[] = {0, 0, 2}, col[] = {0, 2, 1}, offsets[] = {0, 2, 2, 3}, others[] = {0, 2, 3, 3}, turned[] = {2, 0, 1};
+  int32_t offsets32[] = {0, 2, 2, 3}, col32[] = {0, 2, 1}, turned32[] = {2, 0, 1};
+  lac_width all[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
+  for (int i = 0; i < 3; ++i) {
+    lac_pattern *p = pattern_of(ctx, 3, 3, 3, row, col, all[i]);
+    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I64, offsets, col), 1);
+    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I32, offsets32, col32), 1);
+    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I64, others, col), 0);
+    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I64, offsets, turned), 0);
+    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I32, offsets32, turned32), 0);
+    CHECK_EQ(lac_pattern_is_csr(p, 2, LAC_I64, offsets, col), 0);
+    CHECK_EQ(lac_pattern_is_csr(p, 3, (lac_index_type)9, offsets, col), 0);
+    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I64, NULL, col), 0);
+    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I64, offsets, NULL), 0);
+    lac_pattern_destroy(&p);
+  }
+  CHECK_EQ(lac_pattern_is_csr(NULL, 3, LAC_I64, offsets, col), 0);
+}
+
+/// Longer than a run of what is compared at once, and different in the last place alone.
+static void the_last_column_counts(lac_context *ctx) {
+  enum { COUNT = 5000 };
+  static int64_t offsets[COUNT + 1], columns[COUNT];
+  static int32_t narrow_offsets[COUNT + 1], narrow[COUNT];
+  lac_pattern *p = NULL;
+  for (int i = 0; i < COUNT; ++i) narrow[i] = (int32_t)(columns[i] = i / 2);
+  for (int i = 0; i <= COUNT; ++i) narrow_offsets[i] = (int32_t)(offsets[i] = i);
+  CHECK_OK(lac_pattern_from_csr(ctx, COUNT, COUNT, LAC_I32, narrow_offsets, narrow, LAC_WIDTH_32_32, &p, NULL));
+  CHECK_EQ(lac_pattern_is_csr(p, COUNT, LAC_I64, offsets, columns), 1);
+  columns[COUNT - 1] += (int64_t)1 << 32;
+  CHECK_EQ(lac_pattern_is_csr(p, COUNT, LAC_I64, offsets, columns), 0);
+  narrow[COUNT - 1]++;
+  CHECK_EQ(lac_pattern_is_csr(p, COUNT, LAC_I32, narrow_offsets, narrow), 0);
+  lac_pattern_destroy(&p);
+}
+
+/// An identity takes memory for its targets when somebody reads them.
+static void an_identity_is_made_when_read(lac_context *ctx) {
+  int64_t row[] = {0, 1, 2}, col[] = {0, 1, 2}, target[3] = {-1, -1, -1};
+  lac_pattern *p = NULL;
+  lac_map *maps[2] = {NULL};
+  CHECK_OK(lac_pattern_from_coo(ctx, 3, 3, 3, LAC_I64, row, col, LAC_WIDTH_AUTO, &p, &maps[0]));
+  CHECK_OK(lac_pattern_identity(ctx, p, &maps[1]));
+  int64_t before = lac_pattern_bytes(p);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(lac_map_is_identity(maps[i]) && !lac_buffer_is_host(maps[i]->target));
+    CHECK_OK(lac_map_read(maps[i], target));
+    for (int k = 0; k < 3; ++k) CHECK_EQ(target[k], k);
+    lac_map_destroy(&maps[i]);
+  }
+  CHECK(lac_pattern_bytes(p) > before);
+  lac_pattern_destroy(&p);
+}
+
 static void a_pattern_lives_as_long_as_its_last_holder(lac_context *ctx) {
   lac_pattern *p = pattern_of(ctx, 1, 1, 0, NULL, NULL, LAC_WIDTH_AUTO), *q = lac_pattern_retain(p);
   CHECK(p == q);
@@ -456,6 +512,7 @@ CHECK_MAIN(entries_in_any_order_are_taken, sorted_rows_and_sorted_columns_are_ta
            large_inputs_match_brute_force, entry_maps_are_optional, indices_out_of_range_are_named,
            the_first_of_many_bad_indices_is_named, offsets_that_do_not_fit_are_named,
            missing_pointers_and_odd_arguments_are_named, widths_hold_what_they_must,
-           sameness_is_structure_and_not_width, a_pattern_lives_as_long_as_its_last_holder, patterns_need_no_context,
+           sameness_is_structure_and_not_width, compressed_rows_are_known_again, the_last_column_counts,
+           an_identity_is_made_when_read, a_pattern_lives_as_long_as_its_last_holder, patterns_need_no_context,
            failing_allocations_lose_nothing, failing_allocations_of_many_blocks_lose_nothing,
            objects_are_kept_with_a_pattern, threads_share_what_is_made_when_first_asked)

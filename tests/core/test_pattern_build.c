@@ -89,7 +89,9 @@ static void *narrow(int64_t count, const int64_t *x) {
   return made;
 }
 
-static int same_buffer(const lac_buffer *a, const lac_buffer *b) {
+static int same_buffer(lac_context *ctx, const lac_buffer *a, const lac_buffer *b) {
+  CHECK_OK(lac_buffer_host(ctx, a));
+  CHECK_OK(lac_buffer_host(ctx, b));
   return a->type == b->type && a->count == b->count &&
          memcmp(a->host, b->host, (size_t)a->count * (a->type == LAC_I32 ? 4 : 8)) == 0;
 }
@@ -113,8 +115,8 @@ static void check_entries(lac_context *ctx, const entries *e) {
       first = p, first_map = map;
       continue;
     }
-    CHECK(same_buffer(p->offsets, first->offsets) && same_buffer(p->columns, first->columns));
-    CHECK(same_buffer(map->target, first_map->target) && p->fingerprint == first->fingerprint);
+    CHECK(same_buffer(ctx, p->offsets, first->offsets) && same_buffer(ctx, p->columns, first->columns));
+    CHECK(same_buffer(ctx, map->target, first_map->target) && p->fingerprint == first->fingerprint);
     lac_pattern_destroy(&p);
     lac_map_destroy(&map);
   }

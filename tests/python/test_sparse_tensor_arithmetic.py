@@ -423,3 +423,27 @@ def test_logsumexp_and_counts():
     for wrong in (lambda a: a.logsumexp(0), lambda a: a.sum(3), lambda a: a.logsumexp((1, 2))):
         with pytest.raises(ValueError):
             wrong(given.tensor())
+
+
+@pytest.mark.parametrize("dim", [-2, -1, 0, 1])
+def test_matrices_are_joined(dim):
+    parts = [GIVEN["square"], GIVEN["square"]]
+    join = lambda first, second: torch.cat([parts[0].tensor(first), parts[1].tensor(second)], dim).to_dense()  # noqa: E731
+    values = [given.values for given in parts]
+    same(join(*values), torch.cat([given.dense() for given in parts], dim))
+    differentiates(join, *values)
+
+
+def test_matrices_of_different_sizes_are_joined_and_what_does_not_fit_is_refused():
+    wide, x = GIVEN["wide"].tensor(), torch.eye(3, dtype=torch.float64)
+    tall = SparseTensor.from_dense(torch.ones(2, wide.shape[1], dtype=torch.float64))
+    same(torch.concat([wide, tall]).to_dense(), torch.cat([wide.to_dense(), tall.to_dense()]))
+    assert torch.stack([wide, wide]).shape == (2, *wide.shape) and wide.numel() == wide.to_dense().numel()
+    assert wide.is_sparse
+    for wrong, words in ((lambda: torch.cat([wide, x]), "of sparse and other tensors"),
+                         (lambda: torch.cat([wide, wide], 2), "dim is 2"),
+                         (lambda: torch.stack([wide, wide], 1), "dim is 1")):  # fmt: skip
+        with pytest.raises(ValueError, match=words):
+            wrong()
+    with pytest.raises(ValueError):
+        torch.cat([wide, tall], -1)

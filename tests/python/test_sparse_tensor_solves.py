@@ -307,3 +307,30 @@ def test_a_start_has_no_derivative_and_shapes_are_integers():
     assert not SparseTensor.tridiagonal(3).solve(b, method="cg", x0=start).requires_grad
     with pytest.raises(lacuna.ArgumentError, match="two integers"):
         SparseTensor(torch.ones(1), torch.tensor([0]), torch.tensor([0]), (3.7, 3.2))
+
+
+def test_a_factorization_is_a_preconditioner():
+    given = GIVEN["square"]
+    a, b = given.tensor(), right(given)
+    for factor in (a.lu(), a.lu().factor):
+        x, info = a.solve(b, method="gmres", preconditioner=factor, rtol=1e-12, return_info=True)
+        same(x, torch.linalg.solve(given.matrix(), b))
+        assert info.iterations <= 2
+
+
+def test_a_start_and_a_limit_that_mean_nothing_are_refused():
+    given = GIVEN["square"]
+    a, b = given.tensor(), right(given)
+    with pytest.raises(lacuna.ArgumentError, match="x0 is where an iteration starts, and 'lu' does not iterate"):
+        a.solve(b, method="lu", x0=b)
+    with pytest.raises(lacuna.ArgumentError, match="max_iterations is 0; it must be at least 1"):
+        a.solve(b, method="gmres", max_iterations=0)
+    same(a.solve(b, x0=b), torch.linalg.solve(given.matrix(), b))
+
+
+def test_torch_solves_with_a_sparse_matrix():
+    given = GIVEN["square"]
+    a, b = given.tensor(), right(given, 2)
+    same(torch.linalg.solve(a, b), torch.linalg.solve(given.matrix(), b))
+    with pytest.raises(lacuna.ArgumentError, match="no left=False"):
+        torch.linalg.solve(a, b, left=False)

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 import lacuna
+import lacuna.scipy as ls
 import lacuna.torch as lt
 
 pattern = lacuna.Pattern.from_coo([0, 1], [0, 1], (2, 2))
@@ -59,3 +60,10 @@ A.no_such_method()  # type: ignore[attr-defined]
 A.solve(tensor, rtol="small")  # type: ignore[call-overload]
 A.sum(dim="rows")  # type: ignore[arg-type]
 C: lt.SparseTensor = A.lu()  # type: ignore[assignment]
+
+found, ended = ls.cg(object(), b, rtol=1e-9)
+code: int = ended
+lu: ls.LU = ls.splu(object())
+solved = lu.solve(b, trans="T")
+ls.cg(object(), b, tol=1e-9)  # type: ignore[call-arg]
+ls.splu(object()).no_such_method()  # type: ignore[attr-defined]

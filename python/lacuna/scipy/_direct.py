@@ -2,8 +2,11 @@
 """Direct solvers with SciPy's signatures. A pattern is analysed once: a loop over matrices with the same indices
 factors and solves alone."""
 
+from __future__ import annotations
+
 import functools
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -14,6 +17,11 @@ import lacuna
 from ..errors import SingularError
 from ._matrix import check_rows, entries, promoted, square, unsupported
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
 _ORDERINGS = {None: "auto", "COLAMD": "auto", "MMD_ATA": "auto", "MMD_AT_PLUS_A": "auto", "NATURAL": "natural"}
 
 
@@ -23,7 +31,7 @@ def _solver(who, pattern, permc_spec):
     return pattern.solver(method="direct", ordering=_ORDERINGS[permc_spec])
 
 
-def spsolve(A, b, permc_spec=None, use_umfpack=True):
+def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = True) -> Any:
     """x with A x = b, as scipy.sparse.linalg.spsolve: dense for a dense b, sparse for a sparse one.
 
     A matrix that is singular to working precision gives a MatrixRankWarning and NaN. use_umfpack is not read: Lacuna
@@ -60,7 +68,7 @@ class LU:
         self.factor, self.shape, self._ordering = factor, factor.shape, ordering
         self._values = values.copy()  # they may be the matrix's own data, which the caller goes on writing to
 
-    def solve(self, rhs, trans="N"):
+    def solve(self, rhs: ArrayLike, trans: str = "N") -> NDArray[Any]:
         """x with op(A) x = rhs, rhs (n,) or (n, k); trans is "N", "T" or "H"."""
         if trans not in ("N", "T", "H"):
             raise ValueError(f"solve: trans is {trans!r}; it must be 'N', 'T' or 'H'")
@@ -69,7 +77,7 @@ class LU:
         return self.factor.solve(rhs, trans)
 
     @property
-    def nnz(self):
+    def nnz(self) -> int:
         """Numbers that the factors hold."""
         return self.factor.report["factor_nnz"]
 
@@ -94,7 +102,10 @@ class LU:
         return f"<lacuna.scipy.LU of {self.shape[0]} x {self.shape[1]}, {self.factor.report['method']}, nnz={self.nnz}>"
 
 
-def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None):
+def splu(
+    A: Any, permc_spec: str | None = None, diag_pivot_thresh: float | None = None, relax: int | None = None,
+    panel_size: int | None = None, options: dict[str, Any] | None = None,
+) -> LU:  # fmt: skip
     """The factors of a square matrix, as scipy.sparse.linalg.splu; a singular one is a RuntimeError.
 
     >>> lu = lacuna.scipy.splu(scipy.sparse.csc_array([[4.0, 1.0], [0.0, 2.0]]))
@@ -110,8 +121,11 @@ def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None
         raise RuntimeError(f"Factor is exactly singular, or nearly so ({error})") from error
 
 
-def spilu(A, drop_tol=None, fill_factor=None, drop_rule=None, permc_spec=None, diag_pivot_thresh=None, relax=None,
-          panel_size=None, options=None):  # fmt: skip
+def spilu(
+    A: Any, drop_tol: float | None = None, fill_factor: float | None = None, drop_rule: str | None = None,
+    permc_spec: str | None = None, diag_pivot_thresh: float | None = None, relax: int | None = None,
+    panel_size: int | None = None, options: dict[str, Any] | None = None,
+) -> Any:  # fmt: skip
     """An incomplete factorisation whose solve is a preconditioner, in the place of scipy.sparse.linalg.spilu: ILU(0),
     which has the entries of A and drops all others."""
     given = {"drop_tol": drop_tol, "fill_factor": fill_factor, "drop_rule": drop_rule, "relax": relax,
@@ -124,7 +138,7 @@ def spilu(A, drop_tol=None, fill_factor=None, drop_rule=None, permc_spec=None, d
         raise RuntimeError(f"Factor is exactly singular ({error})") from error
 
 
-def factorized(A):
+def factorized(A: Any) -> Callable[[ArrayLike], NDArray[Any]]:
     """A function that solves A x = b for any b, as scipy.sparse.linalg.factorized.
 
     >>> lacuna.scipy.factorized(scipy.sparse.csc_array([[4.0, 1.0], [0.0, 2.0]]))(np.array([6.0, 4.0]))
@@ -133,7 +147,10 @@ def factorized(A):
     return splu(A).solve
 
 
-def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, unit_diagonal=False):
+def spsolve_triangular(
+    A: Any, b: ArrayLike, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False,
+    unit_diagonal: bool = False,
+) -> NDArray[Any]:  # fmt: skip
     """x with A x = b, A triangular, as scipy.sparse.linalg.spsolve_triangular; nothing is overwritten."""
     A = square("spsolve_triangular", A)
     check_rows("spsolve_triangular", A, np.asarray(b))
@@ -150,7 +167,7 @@ def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, u
         raise np.linalg.LinAlgError(f"A is singular: {error}") from error
 
 
-def inv(A):
+def inv(A: Any) -> Any:
     """Refused: the inverse of a sparse matrix is dense."""
     raise NotImplementedError(
         "inv: the inverse of a sparse matrix is dense; solve with splu(A).solve(b), take the entries of the inverse "

@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Krylov methods with SciPy's signatures: (x, info), converged when |b - A x| <= max(rtol |b|, atol)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._called import iterate as iterate_products
 from ._matrix import FLOATS, column, entries, limited, promoted, square, unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
 
 _BROKE_DOWN = -10  # SciPy's code of BiCGSTAB
 
@@ -83,7 +92,10 @@ def _info(report):
     return _BROKE_DOWN if report["ending"] == "broke_down" else max(int(report["iterations"]), 1)
 
 
-def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, progress=None):
+def cg(
+    A: Any, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
+    maxiter: int | None = None, M: Any = None, callback: Callable[[Any], Any] | None = None, progress: Any = None,
+) -> tuple[NDArray[Any], int]:  # fmt: skip
     """(x, info) by conjugate gradients, as scipy.sparse.linalg.cg: A Hermitian and positive definite.
 
     A and M may be matrices or LinearOperators. M may also be the name of a preconditioner of Lacuna, "multigrid" or
@@ -98,13 +110,19 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     return _solved("cg", A, b, x0, rtol, atol, maxiter, M, callback, progress)
 
 
-def bicgstab(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, progress=None):
+def bicgstab(
+    A: Any, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
+    maxiter: int | None = None, M: Any = None, callback: Callable[[Any], Any] | None = None, progress: Any = None,
+) -> tuple[NDArray[Any], int]:  # fmt: skip
     """(x, info) by BiCGSTAB, as scipy.sparse.linalg.bicgstab; info is -10 where the method breaks down. See cg."""
     return _solved("bicgstab", A, b, x0, rtol, atol, maxiter, M, callback, progress)
 
 
-def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=None, callback=None, callback_type=None,
-          progress=None):  # fmt: skip
+def gmres(
+    A: Any, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
+    restart: int | None = None, maxiter: int | None = None, M: Any = None,
+    callback: Callable[[Any], Any] | None = None, callback_type: str | None = None, progress: Any = None,
+) -> tuple[NDArray[Any], int]:  # fmt: skip
     """(x, info) by restarted GMRES, as scipy.sparse.linalg.gmres: maxiter counts cycles of `restart` iterations.
 
     With callback_type="pr_norm", callback gets the relative residual. See cg.
@@ -119,8 +137,11 @@ def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=N
     return _solved("gmres", A, b, x0, rtol, atol, inner, M, callback, progress, restart=restart)
 
 
-def minres(A, b, x0=None, *, rtol=1e-5, shift=0.0, maxiter=None, M=None, callback=None, show=False, check=False,
-           progress=None):  # fmt: skip
+def minres(
+    A: Any, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, shift: float = 0.0,
+    maxiter: int | None = None, M: Any = None, callback: Callable[[Any], Any] | None = None, show: bool = False,
+    check: bool = False, progress: Any = None,
+) -> tuple[NDArray[Any], int]:  # fmt: skip
     """(x, info) by MINRES, as scipy.sparse.linalg.minres: A Hermitian, of A - shift I. The residual alone decides when
     it ends; show and check are refused. See cg."""
     unsupported("minres", {"show": show, "check": check}, {"show": False, "check": False})

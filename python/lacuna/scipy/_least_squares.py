@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """LSQR and LSMR with SciPy's signatures and results: x that minimises |A x - b|^2 + damp^2 |x - x0|^2."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import scipy.sparse as sparse
 
 import lacuna
 
 from ._matrix import as_sparse, column, entries, limited, promoted, unsupported
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 _LIMIT = 7  # SciPy's code of a solve that met its limit
 
@@ -55,7 +62,10 @@ class _Problem:
         return 1 if residual <= 10 * self.rtol * float(lacuna.norm(self.b)) else 2
 
 
-def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=False, calc_var=False, x0=None):
+def lsqr(
+    A: Any, b: ArrayLike, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
+    iter_lim: int | None = None, show: bool = False, calc_var: bool = False, x0: ArrayLike | None = None,
+) -> tuple[Any, ...]:  # fmt: skip
     """(x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var) by LSQR, as scipy.sparse.linalg.lsqr.
 
     It ends at the smaller of atol and btol, or after 2 n iterations where iter_lim is None; conlim is not read. anorm
@@ -70,7 +80,10 @@ def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=F
     return x, istop, iterations, plain, whole, size, np.nan, slope, length, var
 
 
-def lsmr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, maxiter=None, show=False, x0=None):
+def lsmr(
+    A: Any, b: ArrayLike, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
+    maxiter: int | None = None, show: bool = False, x0: ArrayLike | None = None,
+) -> tuple[Any, ...]:  # fmt: skip
     """(x, istop, itn, normr, normar, norma, conda, normx) by LSMR, as scipy.sparse.linalg.lsmr, of which
     maxiter is min(m, n) by default; see lsqr."""
     unsupported("lsmr", {"show": show}, {"show": False})

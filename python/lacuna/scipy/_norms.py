@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Norms of matrices with SciPy's signatures."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import scipy.sparse as sparse
 
 import lacuna
 
 from ._matrix import as_sparse, entries
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _MATRIX = {None: "fro", "f": "fro", "fro": "fro", 1: "1", np.inf: "inf", 2: "2"}
 
@@ -23,7 +30,7 @@ def _lines(pattern, values, ord, axis):
     raise ValueError(f"norm: ord={ord!r} of rows or columns; it must be None, 1, 2 or inf")
 
 
-def norm(x, ord=None, axis=None):
+def norm(x: Any, ord: Any = None, axis: int | tuple[int, int] | None = None) -> Any:
     """A norm of a sparse matrix, or of each of its columns (axis=0) or rows (axis=1), as scipy.sparse.linalg.norm:
     "fro", 1, 2 or inf; of matrices the smallest sums, -1 and -inf, too."""
     if not sparse.issparse(x):
@@ -43,7 +50,9 @@ def norm(x, ord=None, axis=None):
     return lacuna.matrix_norm(pattern, values, _MATRIX[ord])[()]
 
 
-def onenormest(A, t=2, itmax=5, compute_v=False, compute_w=False):
+def onenormest(
+    A: Any, t: int = 2, itmax: int = 5, compute_v: bool = False, compute_w: bool = False
+) -> float | tuple[float | NDArray[Any], ...]:
     """The 1-norm of a square matrix, in the place of scipy.sparse.linalg.onenormest: exact, so that t and itmax are not
     read. (The 1-norm of an inverse: 1 / (norm(A, 1) * lacuna.Solver(pattern).factor(values).rcond).)"""
     if not sparse.issparse(A) and hasattr(A, "matvec"):

@@ -163,20 +163,6 @@ done:
   return status;
 }
 
-static lac_status structure_count_up(lac_context *ctx, int64_t count, lac_index_type type, lac_buffer **out) {
-  lac_status status = LAC_OK;
-  lac_buffer *made = NULL;
-  cuda_integers to;
-  cuda_scope scope;
-
-  LAC_TRY(structure_create(ctx, type, count, &made, &to));
-  scope = cuda_begin(ctx);
-  LAC_TRY(structure_finish(ctx, scope, cuda_launch_count_up(ctx->stream, count, to), "map", &made, out));
-done:
-  lac_object_release(made);
-  return status;
-}
-
 /// A list from its place `begin` on.
 static cuda_index index_from(cuda_index list, int64_t begin) {
   return (cuda_index){(const char *)list.data + (size_t)begin * lac_index_size(list.type), list.type};
@@ -570,7 +556,6 @@ const lac_structure_kernels cuda_structure_kernels = {
     .build = structure_build,
     .group = structure_group,
     .products = structure_products,
-    .count_up = structure_count_up,
     .part = structure_part,
     .join = structure_join,
     .gather = structure_gather,

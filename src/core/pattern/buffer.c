@@ -113,18 +113,44 @@ done:
   return status;
 }
 
-/// The lock is held. Copies are complete: any of them will do.
-static lac_status buffer_fetch(lac_context *ctx, lac_buffer *b) {
+lac_status lac_buffer_create_counting(lac_context *ctx, lac_index_type type, int64_t count, lac_buffer **out) {
+  lac_status status = LAC_OK;
+  LAC_TRY(buffer_make(ctx, type, count, out));
+  (*out)->counts = true;
+done:
+  return status;
+}
+
+static void buffer_count(const lac_buffer *b, void *host) {
+  for (int64_t i = 0; i < b->count && b->type == LAC_I32; ++i) ((int32_t *)host)[i] = (int32_t)i;
+  for (int64_t i = 0; i < b->count && b->type == LAC_I64; ++i) ((int64_t *)host)[i] = i;
+}
+
+/// Copies are complete: any of them will do.
+static lac_status buffer_download(lac_context *ctx, const lac_buffer *b, void *host) {
   lac_status status = LAC_OK;
   const struct lac_device_copy *copy = b->copies;
-  void *host = NULL;
 
   LAC_CHECK(copy, LAC_ERR_BACKEND, "buffer: %lld integers are neither on the host nor on a device",
             (long long)b->count);
-  LAC_TRY(buffer_take_host(ctx, b, &host));
   LAC_CHECK(b->count == 0 || copy->space->fetch(copy->space, host, copy->data, buffer_size(b)), LAC_ERR_BACKEND,
             "buffer: %zu bytes of indices could not be copied from %s:%d to the host", buffer_size(b),
             copy->space->backend, copy->space->device);
+done:
+  return status;
+}
+
+/// The lock is held.
+static lac_status buffer_fetch(lac_context *ctx, lac_buffer *b) {
+  lac_status status = LAC_OK;
+  void *host = NULL;
+
+  LAC_TRY(buffer_take_host(ctx, b, &host));
+  if (b->counts) {
+    buffer_count(b, host);
+  } else {
+    LAC_TRY(buffer_download(ctx, b, host));
+  }
   __atomic_store_n(&b->host, host, __ATOMIC_RELEASE);  // read without the lock
   host = NULL;
 done:

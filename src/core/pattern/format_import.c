@@ -69,6 +69,7 @@ static lac_status import_spread(lac_context *ctx, const import_work *w, const la
   lac_status status = LAC_OK;
   lac_buffer *target = NULL;
 
+  LAC_TRY(lac_map_host(ctx, kept));
   LAC_TRY(lac_buffer_create(ctx, lac_map_type(w->size, kept->outputs), w->size, &target));
   for (int64_t i = 0; i < w->size; ++i) lac_buffer_set(target, i, -1);
   for (int64_t k = 0; k < w->kept; ++k) lac_buffer_set(target, w->position[k], lac_buffer_get(kept->target, k));

@@ -80,7 +80,10 @@ done:
 /// Whether it is the identity, and whether it is sorted, where the targets are.
 static lac_status map_look(lac_context *ctx, lac_map *map, const lac_buffer *target) {
   lac_status status = LAC_OK;
-  if (!lac_buffer_is_host(target) && lac_structure_of(ctx)) {
+  if (target->counts) {
+    map->is_identity = map->inputs == map->outputs;
+    map->is_sorted = true;
+  } else if (!lac_buffer_is_host(target) && lac_structure_of(ctx)) {
     LAC_TRY(lac_structure_of(ctx)->ascends(ctx, target, &map->is_identity, &map->is_sorted));
     map->is_identity = map->is_identity && map->inputs == map->outputs;
   } else {

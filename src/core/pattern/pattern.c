@@ -203,7 +203,9 @@ lac_width lac_pattern_width(const lac_pattern *pattern) { return pattern ? patte
 int64_t lac_pattern_id(const lac_pattern *pattern) { return pattern ? pattern->object.id : 0; }
 
 static int64_t buffer_bytes(const lac_buffer *b) {
-  return b ? (int64_t)sizeof *b + b->count * (b->type == LAC_I32 ? 4 : 8) : 0;
+  if (!b) return 0;
+  bool is_there = !b->counts || lac_buffer_is_host(b);
+  return (int64_t)sizeof *b + (is_there ? b->count * (b->type == LAC_I32 ? 4 : 8) : 0);
 }
 
 enum { BUFFERS_HELD = 7 };
@@ -263,14 +265,26 @@ done:
   return status;
 }
 
-static int buffer_same(const lac_buffer *a, const lac_buffer *b) {
-  if (a == b) return 1;
-  if (a->count != b->count) return 0;
-  if (a->type == b->type) return !memcmp(a->host, b->host, (size_t)a->count * (a->type == LAC_I32 ? 4 : 8));
-  for (int64_t i = 0; i < a->count; ++i) {
-    if (lac_buffer_get(a, i) != lac_buffer_get(b, i)) return 0;
+/// Run by run, so that most of what differs is found early and the loop within has no way out.
+static bool widths_same(const int32_t *narrow, const int64_t *wide, int64_t count) {
+  enum { RUN = 4096 };
+  int64_t differs = 0;
+  for (int64_t i = 0; i < count && !differs; i += RUN) {
+    int64_t end = i + RUN < count ? i + RUN : count;
+    for (int64_t k = i; k < end; ++k) differs |= narrow[k] ^ wide[k];
   }
-  return 1;
+  return !differs;
+}
+
+static bool indices_same(lac_indices a, lac_indices b, int64_t count) {
+  if (a.type == b.type) return count == 0 || !memcmp(a.data, b.data, (size_t)count * lac_index_size(a.type));
+  return a.type == LAC_I32 ? widths_same(a.data, b.data, count) : widths_same(b.data, a.data, count);
+}
+
+static bool buffer_same(const lac_buffer *a, const lac_buffer *b) {
+  if (a == b) return true;
+  return a->count == b->count &&
+         indices_same((lac_indices){a->host, a->type}, (lac_indices){b->host, b->type}, a->count);
 }
 
 int lac_pattern_same(const lac_pattern *a, const lac_pattern *b) {
@@ -280,6 +294,16 @@ int lac_pattern_same(const lac_pattern *a, const lac_pattern *b) {
   if (a->offsets == b->offsets && a->columns == b->columns) return 1;
   if (lac_pattern_host(NULL, a) != LAC_OK || lac_pattern_host(NULL, b) != LAC_OK) return 0;
   return buffer_same(a->offsets, b->offsets) && buffer_same(a->columns, b->columns);
+}
+
+int lac_pattern_is_csr(const lac_pattern *pattern, int64_t rows, lac_index_type type, const void *offsets,
+                       const void *columns) {
+  if (!pattern || pattern->halo || !offsets || rows != pattern->rows || (!columns && pattern->nnz > 0)) return 0;
+  if ((type != LAC_I32 && type != LAC_I64) || lac_pattern_host(NULL, pattern) != LAC_OK) return 0;
+  lac_indices own[] = {{pattern->offsets->host, pattern->offsets->type},
+                       {pattern->columns->host, pattern->columns->type}};
+  return indices_same(own[0], (lac_indices){offsets, type}, rows + 1) &&
+         indices_same(own[1], (lac_indices){columns, type}, pattern->nnz);
 }
 
 // -- what is kept with it --------------------------------------------------------------------------------------------

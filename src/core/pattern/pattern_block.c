@@ -52,6 +52,7 @@ static lac_status block_spread_map(lac_context *ctx, const lac_map *blocks, int6
 
   LAC_TRY(block_numbers(ctx, "lac_pattern_from_bsr", blocks->inputs, size, &inputs));
   outputs = blocks->outputs * size;
+  LAC_TRY(lac_map_host(ctx, blocks));
   LAC_TRY(lac_buffer_create(ctx, lac_map_type(inputs, outputs), inputs, &target));
   for (int64_t i = 0; i < inputs; ++i) {
     lac_buffer_set(target, i, lac_buffer_get(blocks->target, i / size) * size + i % size);

@@ -251,12 +251,20 @@ done:
   return status;
 }
 
-static void build_copy(const lac_entries *e, lac_buffer *columns, lac_buffer *target, int threads) {
+static void build_copy(const lac_entries *e, lac_buffer *columns, int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static) if (e->count > 1 << 16)
-  for (int64_t p = 0; p < e->count; ++p) {
-    lac_buffer_set(columns, p, lac_indices_get(e->col, p));
-    if (target) lac_buffer_set(target, p, p);
-  }
+  for (int64_t p = 0; p < e->count; ++p) lac_buffer_set(columns, p, lac_indices_get(e->col, p));
+}
+
+/// Room for the slot of each entry, -1 where that is dropped; the identity where entries are canonical.
+static lac_status build_target(lac_context *ctx, const lac_entries *e, lac_width width, int64_t nnz, lac_buffer **out) {
+  lac_status status = LAC_OK;
+  lac_index_type type = lac_map_type(e->count, nnz) == LAC_I64 ? LAC_I64 : lac_width_offsets(width);
+
+  LAC_TRY((e->canonical ? lac_buffer_create_counting : lac_buffer_create)(ctx, type, e->count, out));
+  for (int64_t i = 0; e->dropped && i < e->count; ++i) lac_buffer_set(*out, i, -1);
+done:
+  return status;
 }
 
 /// Offsets of the slots and, unless the entries are canonical, the sorted entries with their bounds.
@@ -305,14 +313,9 @@ static lac_status build_make(lac_context *ctx, const build_task *task, const lac
   nnz = lac_buffer_get(offsets, e->rows);
   LAC_TRY(lac_width_choose(ctx, task->function, task->width, e->rows, e->cols, nnz, &width));
   LAC_TRY(lac_buffer_create(ctx, lac_width_columns(width), nnz, &columns));
-  if (task->map) {
-    lac_index_type type = lac_width_offsets(width);
-    if (lac_map_type(e->count, nnz) == LAC_I64) type = LAC_I64;
-    LAC_TRY(lac_buffer_create(ctx, type, e->count, &target));
-    for (int64_t i = 0; e->dropped && i < e->count; ++i) lac_buffer_set(target, i, -1);
-  }
+  if (task->map) LAC_TRY(build_target(ctx, e, width, nnz, &target));
   if (e->canonical) {
-    build_copy(e, columns, target, lac_structure_threads(ctx));
+    build_copy(e, columns, lac_structure_threads(ctx));
   } else {
     lac_entries_emit(ctx, e, sorted, bounds, offsets, columns, target);
   }

@@ -23,7 +23,8 @@ typedef struct lac_buffer {
   lac_object object;
   lac_index_type type;
   int64_t count;
-  void *host;  // NULL until lac_buffer_host is asked for what was born on a device
+  void *host;   // NULL until lac_buffer_host is asked for what was born on a device, or counts
+  bool counts;  // 0, 1, 2, ...: made where it is first read, which is seldom
   pthread_mutex_t lock;
   struct lac_device_copy *copies;  // a short list, one for each device that asked
 } lac_buffer;
@@ -33,6 +34,9 @@ lac_status lac_buffer_create(lac_context *ctx, lac_index_type type, int64_t coun
 
 /// The same where the context's kernels write it: *data. It must be complete, for every stream, before it is shared.
 lac_status lac_buffer_create_on(lac_context *ctx, lac_index_type type, int64_t count, lac_buffer **out, void **data);
+
+/// 0, 1, 2, ... of which nothing is in memory until somebody reads it.
+lac_status lac_buffer_create_counting(lac_context *ctx, lac_index_type type, int64_t count, lac_buffer **out);
 
 /// The integers where the context's kernels can read them. Copies to a device once, synchronously.
 lac_status lac_buffer_on(lac_context *ctx, const lac_buffer *buffer, const void **out);

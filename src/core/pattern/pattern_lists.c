@@ -101,6 +101,7 @@ static lac_status lists_make(lac_context *ctx, lists_task *t, lac_pattern **out,
   type = lac_width_offsets(width) == LAC_I64 ? LAC_I64 : lac_map_type(begin[t->rows], t->a->nnz);
   LAC_TRY(lac_buffer_create(ctx, type, begin[t->rows], source));
   LAC_TRY(lac_pattern_from_csr(ctx, t->rows, t->cols, LAC_I64, begin, columns, width, out, &entries));
+  LAC_TRY(lac_map_host(ctx, entries));
   for (int64_t e = 0; e < entries->inputs; ++e) {
     lac_buffer_set(*source, lac_buffer_get(entries->target, e), slots[e]);
   }

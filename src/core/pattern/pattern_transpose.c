@@ -288,15 +288,9 @@ done:
 
 static lac_status identity_make(lac_context *ctx, lac_pattern *a) {
   lac_status status = LAC_OK;
-  const lac_structure_kernels *structure = lac_structure_of(ctx);
   lac_buffer *target = NULL;
 
-  if (structure) {
-    LAC_TRY(structure->count_up(ctx, a->nnz, a->offsets->type, &target));
-  } else {
-    LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->nnz, &target));
-    for (int64_t p = 0; p < a->nnz; ++p) lac_buffer_set(target, p, p);
-  }
+  LAC_TRY(lac_buffer_create_counting(ctx, a->offsets->type, a->nnz, &target));
   LAC_TRY(lac_map_adopt_injective(ctx, a->nnz, &target, &a->identity));
 done:
   lac_object_release(target);

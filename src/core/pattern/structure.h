@@ -52,9 +52,8 @@ struct lac_structure_kernels {
   lac_status (*products)(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_buffer **row,
                          lac_buffer **col);
 
-  /// 0, 1, ...; integers [begin, begin + count) of a buffer; those of a and then those of b. In integers of the type,
-  /// which hold them.
-  lac_status (*count_up)(lac_context *ctx, int64_t count, lac_index_type type, lac_buffer **out);
+  /// Integers [begin, begin + count) of a buffer; those of a and then those of b. In integers of the type, which hold
+  /// them.
   lac_status (*part)(lac_context *ctx, const lac_buffer *from, int64_t begin, int64_t count, lac_index_type type,
                      lac_buffer **out);
   lac_status (*join)(lac_context *ctx, const lac_buffer *a, const lac_buffer *b, lac_index_type type, lac_buffer **out);

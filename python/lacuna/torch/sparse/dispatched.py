@@ -8,6 +8,7 @@ import torch
 from ...errors import ArgumentError, UnsupportedError
 from .._private import compiled_operators
 from .arithmetic import UNARY
+from .shapes import cat, stack
 
 _BINARY = {
     "matmul": "matmul", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "add": "add", "sub": "sub", "subtract": "sub",
@@ -21,6 +22,7 @@ _METHODS = frozenset(UNARY) | frozenset(
 )
 
 
+_JOINED = {"stack": stack, "cat": cat, "concat": cat, "concatenate": cat}
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
@@ -67,6 +69,10 @@ class Dispatched:
             return _applied(cls, _BINARY[name], first, second)
         if name == "norm":
             return _norm(*args, **(kwargs or {}))
+        if name in _JOINED:
+            return _JOINED[name](*args, **(kwargs or {}))
+        if name == "linalg_solve" and isinstance(args[0], cls):
+            return _solved(*args, **(kwargs or {}))
         if name in _METHODS and args and isinstance(args[0], cls):
             return getattr(args[0], name)(*args[1:], **(kwargs or {}))
         return NotImplemented
@@ -83,6 +89,14 @@ def _norm(tensor, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         raise ArgumentError('SparseTensor: torch.norm of a sparse tensor is that of all its numbers, p="fro"; each '
                             "matrix has others, A.norm(ord)")  # fmt: skip
     return torch.linalg.vector_norm(tensor.slots())
+
+
+def _solved(A, B, *, left=True, out=None):
+    """torch.linalg.solve of a sparse matrix; what has a dimension less than the matrix has vectors."""
+    if not left or out is not None:
+        raise ArgumentError("SparseTensor: torch.linalg.solve of a sparse matrix has no left=False and no out; "
+                            'A.solve(b, op="T") solves with the transpose')  # fmt: skip
+    return A.solve(B)
 
 
 def _applied(cls, name, first, second):

@@ -51,7 +51,7 @@ class Makers:
 
     @classmethod
     def eye(cls, n, m=None, dtype=torch.float64, device=None):
-        """The identity, n x n or n x m."""
+        """The identity, n x n or n x m, in float64 unless a dtype is given."""
         pattern = eye_pattern(n, m)
         return cls._by_slots(pattern, torch.ones(pattern.nnz, dtype=dtype, device=device))
 

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other shapes of the same entries: transposes, conjugates, triangles, blocks, batches."""
 
+import numpy as np
 import torch
 
 from ...errors import ArgumentError, ShapeError
+from ...map import Map
+from ...pattern import Pattern
+from .. import remap
 from .structure import Structure, made_of, moved
 
 
@@ -115,14 +119,41 @@ class Shapes:
         return at
 
 
-def stack(tensors):
+def stack(tensors, dim=0):
     """Sparse tensors with the same entries as a batch of them; by slots where the entries come in different orders."""
+    _require_sparse("stack", tensors)
     first = tensors[0]
+    if dim != 0:
+        raise ShapeError(f"stack: dim is {dim}; sparse tensors are stacked along a new first dimension, 0")
     if all([first.structure.is_alike(other.structure) for other in tensors]):
         return first._with(torch.stack([tensor.values for tensor in tensors]))
     if are_on_one_pattern(tensors):
         return first.coalesce()._with(torch.stack([tensor.slots() for tensor in tensors]))
     raise ArgumentError("stack: the tensors have different entries; SparseTensorList takes those")
+
+
+def cat(tensors, dim=0):
+    """Matrices one above the other, dim -2, or side by side, dim -1, differentiable in the values of all."""
+    _require_sparse("cat", tensors)
+    first = tensors[0]
+    at = dim - first.ndim if dim >= 0 else dim
+    if at not in (-2, -1) or first.is_block:
+        raise ShapeError(f"cat: dim is {dim}; sparse matrices without blocks are joined along their rows or columns, "
+                         "dims -2 and -1")  # fmt: skip
+    parts = [tensor._matrix() for tensor in tensors]
+    pattern, maps = (Pattern.vstack if at == -2 else Pattern.hstack)([pattern for pattern, _ in parts])
+    batch = torch.broadcast_shapes(*[tensor.batch_shape for tensor in tensors])
+    slots = torch.cat([slots.expand(*batch, slots.shape[-1]) for _, slots in parts], -1)
+    places = Map(np.concatenate([map_.target for map_ in maps]), pattern.nnz)
+    return first._by_slots(pattern, remap(places, slots))
+
+
+def _require_sparse(who, tensors):
+    if len(tensors) == 0:
+        raise ArgumentError(f"{who}: there are no tensors")
+    strange = [type(tensor).__name__ for tensor in tensors if not isinstance(tensor, Shapes)]
+    if strange:
+        raise ArgumentError(f"{who}: of sparse and other tensors; make a SparseTensor of each {strange[0]}")
 
 
 def are_on_one_pattern(tensors):

@@ -3,6 +3,7 @@
 
 import torch
 
+from ..._options import ITERATES
 from ...errors import ArgumentError, ShapeError
 from ...pattern import solver_of as kept_solver
 from ...solver import Solver
@@ -22,6 +23,8 @@ def solver_of(pattern, options):
 
 
 def _on_host(value):
+    if isinstance(value, Factorization):
+        return value.factor
     return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
 
 
@@ -55,6 +58,8 @@ class Solves:
         b, is_vector = columns("solve", "b", b, self.batch_shape, _square("solve", pattern).shape[0])
         named = {"method": method, "preconditioner": preconditioner, "rtol": rtol, "atol": atol}
         by = solver_of(pattern, {**named, "max_iterations": max_iterations, **options})
+        if x0 is not None and method not in ITERATES:
+            raise ArgumentError(f"solve: x0 is where an iteration starts, and {method!r} does not iterate; leave it out")
         if x0 is None and not return_info:
             return without_columns(solve(by, slots, b, op), is_vector)
         x0 = None if x0 is None else columns("solve", "x0", x0, self.batch_shape, b.shape[-2])[0].detach()

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from ..._derived import derived
+from ..._interned import csr_kind
 from ...errors import ArgumentError, ShapeError
 from ...pattern import Pattern
 from .. import remap
@@ -23,25 +24,30 @@ _MAKERS = {"coo": Pattern.from_coo, "csr": Pattern.from_csr, "csc": Pattern.from
 class Structure:
     """A pattern, the map from the caller's entries to its slots (None: they are the slots), and the indices as given.
 
-    `given` is (layout, first, second): "coo" with rows and columns, "csr" with offsets and columns, "csc" with offsets
-    and rows. `origin` is the structure that this one is the transpose of. `count` is how many entries the caller has;
-    where it `is_merged`, each has a slot of its own, so that a function of values is one of slots.
+    `frozen` begins with the layout of the indices: "coo" with rows and columns, "csr" with offsets and columns, "csc"
+    with offsets and rows; `sides` are these two, None where the pattern itself has them. `origin` is the structure that
+    this one is the transpose of. `count` is how many entries the caller has; where it `is_merged`, each has a slot of
+    its own, so that a function of values is one of slots.
     """
 
-    def __init__(self, pattern, entries=None, given=None, origin=None):
-        self.pattern, self.entries, self.given, self.origin = pattern, entries, given, origin
+    def __init__(self, pattern, entries=None, frozen=None, sides=None, origin=None):
+        self.pattern, self.entries, self.origin = pattern, entries, origin
+        self.frozen, self.sides, self.kind, self.bytes = frozen, sides, None, 0
         self.count = pattern.nnz if entries is None else entries.inputs
         self.is_merged = self.count == pattern.nnz
         self.coordinates = {}
-        self.bytes = 0 if given is None else sum([side.numel() * side.element_size() for side in given[1:]])
 
     @classmethod
     def made(cls, layout, first, second, shape):
         """From indices, which are checked and copied."""
-        own = first.clone(), second.clone()
-        on_host = own if own[0].is_cuda and layout != "csc" else [t.cpu().numpy() for t in own]
+        frozen, sides = cls.described(layout, first, second, shape)
+        on_host = sides if first.is_cuda and layout != "csc" else [side.numpy(force=True) for side in sides]
         pattern = _MAKERS[layout](*on_host, shape)
-        return cls(pattern, None if pattern.entries.is_identity else pattern.entries, (layout, *own))
+        made = cls(pattern, None if pattern.entries.is_identity else pattern.entries, frozen)
+        made.bytes = sum([side.numel() * side.element_size() for side in sides])
+        made.kind = None if first.is_cuda else csr_kind(layout, [side.dtype for side in sides], pattern)
+        made.sides = None if made.kind is not None else [side.clone() for side in sides]
+        return made
 
     def is_same(self, other):
         """Whether values of both are in the same order on one pattern."""
@@ -79,14 +85,16 @@ class Structure:
     @staticmethod
     def described(layout, first, second, shape):
         """(what is frozen of a structure, its indices), as is_of takes them."""
-        return (layout, shape, first.dtype, first.device), (first, second)
+        return (layout, shape, first.dtype, first.device, first.numel(), second.numel()), (first, second)
 
     def is_of(self, frozen, indices):
         """Whether it was made of just these indices."""
-        if self.given is None:
+        if self.frozen is None or self.frozen != frozen:
             return False
-        own, sides = self.described(*self.given, self.pattern.shape)
-        return own == frozen and all([torch.equal(a, b) for a, b in zip(sides, indices)])
+        if self.sides is None:
+            held = [side.contiguous() for side in indices]
+            return self.pattern._is_csr(*[side.data_ptr() for side in held], self.kind)
+        return all([torch.equal(a, b) for a, b in zip(self.sides, indices)])
 
     def rows_and_columns(self, device):
         """The row and the column of each entry as tensors on a device, -1 where an entry is dropped."""
@@ -99,8 +107,8 @@ class Structure:
     def _coordinates(self):
         if self.origin is not None:
             return self.origin._coordinates()[::-1]
-        if self.given is not None and self.given[0] == "coo":
-            return self.given[1:]
+        if self.frozen is not None and self.frozen[0] == "coo":
+            return self.sides
         return self._found()
 
     def _found(self):

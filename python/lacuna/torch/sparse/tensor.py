@@ -107,6 +107,12 @@ class SparseTensor(
         """[*batch, M, N, *block]."""
         return torch.Size((*self.batch_shape, *self.sparse_shape, *self.block_shape))
 
+    is_sparse = True  # as torch's tensors say it
+
+    def numel(self):
+        """The numbers of the shape, stored or not; `nnz` are those that are stored."""
+        return self.shape.numel()
+
     def size(self, dim=None):
         """The shape, or one of its sizes."""
         return self.shape if dim is None else self.shape[dim]

@@ -41,7 +41,7 @@ def eye_pattern(rows, columns=None, k=0):
 
 
 def _described(structure, first, second):
-    return Structure.described(structure.given[0], first, second, structure.pattern.shape)
+    return Structure.described(structure.frozen[0], first, second, structure.pattern.shape)
 
 
 @torch.library.custom_op("lacuna::same_indices", mutates_args=())
