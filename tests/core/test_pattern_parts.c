@@ -114,6 +114,48 @@ static void a_symmetric_structure_is_its_own_transpose_but_slots_move(lac_contex
   lac_pattern_destroy(&p);
 }
 
+/// Three diagonals and one more entry at (row, col), if any: large enough for several threads.
+static lac_pattern *three_diagonals(lac_context *ctx, int64_t n, int64_t row, int64_t col) {
+  size_t mark = scratch_mark();
+  int64_t *rows = scratch(8 * (size_t)(3 * n + 1)), *cols = scratch(8 * (size_t)(3 * n + 1)), count = 0;
+  lac_pattern *p = NULL;
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = i > 0 ? i - 1 : 0; j < n && j <= i + 1; ++j) rows[count] = i, cols[count++] = j;
+  }
+  if (row >= 0) rows[count] = row, cols[count++] = col;
+  CHECK_OK(lac_pattern_from_coo(ctx, n, n, count, LAC_I64, rows, cols, LAC_WIDTH_AUTO, &p, NULL));
+  scratch_release(mark);
+  return p;
+}
+
+/// The rows of each column ascend, and their slots are in these rows and in this column.
+static void check_columns(const lac_pattern *p, const lac_rows *t) {
+  CHECK_EQ(lac_buffer_get(t->offsets, t->rows), p->nnz);
+  for (int64_t j = 0; j < t->rows; ++j) {
+    int64_t before = -1;
+    for (int64_t q = lac_buffer_get(t->offsets, j); q < lac_buffer_get(t->offsets, j + 1); ++q) {
+      int64_t i = lac_buffer_get(t->columns, q), slot = lac_buffer_get(t->slots, q);
+      CHECK(i > before && lac_buffer_get(p->columns, slot) == j);
+      CHECK(lac_buffer_get(p->offsets, i) <= slot && slot < lac_buffer_get(p->offsets, i + 1));
+      before = i;
+    }
+  }
+}
+
+static void one_entry_makes_a_large_structure_unsymmetric(lac_context *ctx) {
+  enum { N = 40000 };
+  static const int64_t more[][2] = {{-1, -1}, {0, N - 1}, {N - 1, 0}, {N - 1, N - 3}, {N / 2, N / 2 + 7}};
+  for (int i = 0; i < 10; ++i) {
+    lac_rows rows;
+    CHECK_OK(lac_context_set_threads(ctx, i % 2 ? 3 : 1));
+    lac_pattern *p = three_diagonals(ctx, N, more[i / 2][0], more[i / 2][1]);
+    CHECK_OK(lac_pattern_walk(ctx, p, true, &rows));
+    CHECK_EQ(rows.columns == p->columns, i / 2 == 0);
+    check_columns(p, &rows);
+    lac_pattern_destroy(&p);
+  }
+}
+
 static void the_transpose_outlives_its_origin_and_shares_its_buffers(lac_context *ctx) {
   lac_pattern *p = NULL, *t = NULL, *back = NULL;
   lac_rows rows;
@@ -503,7 +545,7 @@ static void failing_allocations_lose_nothing(lac_context *ctx) {
 }
 
 CHECK_MAIN(transposes_match_brute_force, large_transposes_do_not_depend_on_threads,
-           a_symmetric_structure_is_its_own_transpose_but_slots_move,
+           a_symmetric_structure_is_its_own_transpose_but_slots_move, one_entry_makes_a_large_structure_unsymmetric,
            the_transpose_outlives_its_origin_and_shares_its_buffers, caches_count_as_bytes,
            parts_are_kept_and_go_with_their_pattern, triangles_used_last_are_kept,
            parts_of_parts_make_no_cycles_and_no_chains, kept_parts_count_as_bytes_once, threads_get_the_same_parts,

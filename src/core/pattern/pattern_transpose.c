@@ -7,8 +7,6 @@
 ///
 /// The pattern of A^T is made of the same buffers with the roles exchanged, and a symmetric structure is stored once.
 
-#include <string.h>
-
 #include "core/pattern/structure.h"
 
 // -- the transpose ---------------------------------------------------------------------------------------------------
@@ -34,13 +32,12 @@ static int64_t row_at(const lac_pattern *a, int64_t p) {
   return low;
 }
 
-static lac_status transpose_cut_make(lac_context *ctx, const lac_pattern *a, transpose_cut *cut) {
+static lac_status transpose_cut_rows(lac_context *ctx, const lac_pattern *a, transpose_cut *cut) {
   lac_status status = LAC_OK;
 
   cut->chunks = a->nnz > 1 << 16 ? lac_structure_threads(ctx) : 1;
   while (cut->chunks > 1 && cut->chunks * a->cols > 2 * a->nnz) cut->chunks /= 2;  // the counts stay O(nnz)
   LAC_ALLOC(cut->begin, cut->chunks + 1);
-  LAC_ALLOC(cut->cursor, cut->chunks * a->cols);
   for (int c = 1; c < cut->chunks; ++c) cut->begin[c] = row_at(a, a->nnz / cut->chunks * c);
   cut->begin[cut->chunks] = a->rows;
 done:
@@ -82,18 +79,60 @@ static void transpose_fill(const lac_pattern *a, const transpose_cut *cut, lac_b
   }
 }
 
-/// Keep one copy where A and A^T have the same structure.
-static void transpose_share(const lac_pattern *a, lac_buffer **t_offsets, lac_buffer **t_rows) {
-  size_t offset_bytes = (size_t)a->offsets->count * (a->offsets->type == LAC_I32 ? 4 : 8);
-  size_t column_bytes = (size_t)a->columns->count * (a->columns->type == LAC_I32 ? 4 : 8);
+/// The first entry of row j whose column is `row` or beyond.
+static int64_t row_reaches(const lac_pattern *a, int64_t j, int64_t row) {
+  int64_t low = lac_buffer_get(a->offsets, j), high = lac_buffer_get(a->offsets, j + 1);
+  if (row == 0) return low;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (lac_buffer_get(a->columns, middle) < row) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
 
-  if (a->rows != a->cols || memcmp((*t_offsets)->host, a->offsets->host, offset_bytes) != 0 ||
-      memcmp((*t_rows)->host, a->columns->host, column_bytes) != 0)
-    return;
-  lac_object_release(*t_offsets);
-  lac_object_release(*t_rows);
-  *t_offsets = lac_object_retain(a->offsets);
-  *t_rows = lac_object_retain(a->columns);
+/// The rows of a chunk: entry (i, j) is met at (j, i), the next one of row j. False: there is no such entry.
+static bool reflect_rows(const lac_pattern *a, int64_t begin, int64_t end, int64_t shift, lac_buffer *cursor,
+                         lac_buffer *t_slots) {
+  for (int64_t j = 0; j < a->cols; ++j) lac_buffer_set(cursor, shift + j, row_reaches(a, j, begin));
+  for (int64_t i = begin, p = lac_buffer_get(a->offsets, begin); i < end; ++i) {
+    for (int64_t last = lac_buffer_get(a->offsets, i + 1); p < last; ++p) {
+      int64_t j = lac_buffer_get(a->columns, p), met = lac_buffer_get(cursor, shift + j);
+      if (met == lac_buffer_get(a->offsets, j + 1) || lac_buffer_get(a->columns, met) != i) return false;
+      lac_buffer_set(cursor, shift + j, met + 1);
+      lac_buffer_set(t_slots, met, p);
+    }
+  }
+  return true;
+}
+
+/// Where A and A^T have the same structure, which is then stored once, the slots alone are to be found: in one walk,
+/// that ends early where they have not. Both chunks of rows and columns of a row ascend.
+static lac_status transpose_reflect(lac_context *ctx, lac_pattern *a) {
+  lac_status status = LAC_OK;
+  transpose_cut cut = {0};
+  lac_buffer *cursor = NULL, *t_slots = NULL;
+  int is_same = 1;
+
+  LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->nnz, &t_slots));
+  LAC_TRY(transpose_cut_rows(ctx, a, &cut));
+  LAC_TRY(lac_buffer_create(ctx, a->offsets->type, cut.chunks * a->cols, &cursor));
+#pragma omp parallel for num_threads(cut.chunks) schedule(static, 1) reduction(& : is_same)
+  for (int c = 0; c < cut.chunks; ++c) {
+    is_same = reflect_rows(a, cut.begin[c], cut.begin[c + 1], c * a->cols, cursor, t_slots);
+  }
+  if (!is_same) goto done;
+  a->t_offsets = lac_object_retain(a->offsets);
+  a->t_rows = lac_object_retain(a->columns);
+  a->t_slots = t_slots, t_slots = NULL;
+done:
+  lac_free(cut.begin);
+  lac_object_release(cursor);
+  lac_object_release(t_slots);
+  return status;
 }
 
 static lac_status rows_of_make(lac_context *ctx, lac_pattern *a);
@@ -119,20 +158,19 @@ done:
   return status;
 }
 
-static lac_status transpose_make(lac_context *ctx, lac_pattern *a) {
+/// By sorting: columns are counted, and entries go to their places.
+static lac_status transpose_sort(lac_context *ctx, lac_pattern *a) {
   lac_status status = LAC_OK;
   transpose_cut cut = {0};
   lac_buffer *t_offsets = NULL, *t_rows = NULL, *t_slots = NULL;
 
-  if (lac_structure_of(ctx)) return transpose_make_there(ctx, lac_structure_of(ctx), a);
-  LAC_TRY(lac_pattern_host(ctx, a));
   LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->cols + 1, &t_offsets));
   LAC_TRY(lac_buffer_create(ctx, a->columns->type, a->nnz, &t_rows));
   LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->nnz, &t_slots));
-  LAC_TRY(transpose_cut_make(ctx, a, &cut));
+  LAC_TRY(transpose_cut_rows(ctx, a, &cut));
+  LAC_ALLOC(cut.cursor, cut.chunks * a->cols);
   transpose_count(a, &cut, t_offsets);
   transpose_fill(a, &cut, t_rows, t_slots);
-  transpose_share(a, &t_offsets, &t_rows);
   a->t_offsets = t_offsets, t_offsets = NULL;
   a->t_rows = t_rows, t_rows = NULL;
   a->t_slots = t_slots, t_slots = NULL;
@@ -142,6 +180,17 @@ done:
   lac_object_release(t_offsets);
   lac_object_release(t_rows);
   lac_object_release(t_slots);
+  return status;
+}
+
+static lac_status transpose_make(lac_context *ctx, lac_pattern *a) {
+  lac_status status = LAC_OK;
+
+  if (lac_structure_of(ctx)) return transpose_make_there(ctx, lac_structure_of(ctx), a);
+  LAC_TRY(lac_pattern_host(ctx, a));
+  if (a->rows == a->cols) LAC_TRY(transpose_reflect(ctx, a));
+  if (!a->t_slots) LAC_TRY(transpose_sort(ctx, a));
+done:
   return status;
 }
 
