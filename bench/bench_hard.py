@@ -32,7 +32,7 @@ THREADS = 2
 RTOL = 1e-8
 REACHED = 1.1 * RTOL  # peers stop by a recurrence, which drifts
 LIMIT = sized(60, 20)  # seconds of each
-TURNS, LONG = 4, 10  # runs of each of ours, and the seconds from which one will do
+TURNS, LONG = 4, 10  # runs of each of ours, and the seconds from which one will do: the first touches memory anew
 WITHIN, WITHIN_SWITCHED = 1.3, 1.5
 OURS = {"ours, auto": {}, "ours, direct": {"method": "direct"}, "ours, multigrid": {"preconditioner": "multigrid"}}
 

@@ -60,7 +60,7 @@ RESULTS = {
     "torch.Size": "batch_shape block_shape shape sparse_shape", "tuple[int, int]": "sparse_dim total_shape",
     "list[torch.Size]": "shapes block_sizes",
     "torch.dtype": "dtype", "torch.device": "device", "dict[str, Any]": "nature report",
-    "int": "__len__ __hash__ batch_size dim ndim nnz total_nnz iter_count",
+    "int": "__len__ __hash__ batch_size dim ndim nnz numel total_nnz iter_count",
     "bool": """__bool__ allclose equal has_isolated_components is_batched is_block is_coalesced is_complex is_cuda
         is_floating_point is_leaf is_square requires_grad""",
     "bool | Tensor": "is_hermitian is_positive_definite is_symmetric", "str": "__repr__ detect_matrix_type",
@@ -87,7 +87,7 @@ _Real = float  # which is a method below
 _Form = Literal["N", "T", "H", "plain", "transposed", "conjugated", "adjoint"]
 _Matrix = SparseTensor | Tensor | Any
 
-def stack(tensors: Iterable[SparseTensor]) -> SparseTensor: ...
+def stack(tensors: Iterable[SparseTensor], dim: int = 0) -> SparseTensor: ...
 '''
 # The result of solve depends on a flag.
 SOLVE = """    @overload

@@ -142,11 +142,11 @@ LAC_API lac_status lac_pattern_read(const lac_pattern *pattern, int64_t *offsets
 /// 1 where structure and block size, and therefore slots, are equal, else 0. Widths may differ.
 LAC_API int lac_pattern_same(const lac_pattern *a, const lac_pattern *b);
 
-/// 1 where compressed rows in host memory, `rows` + 1 offsets and offsets[rows] columns, are those of the pattern in its
-/// own order, else 0: then the same numbers made it, and its values are in the order of these columns. Of a block
-/// pattern: offsets and columns of blocks.
-LAC_API int lac_pattern_is_csr(const lac_pattern *pattern, int64_t rows, lac_index_type type, const void *offsets,
-                               const void *columns);
+/// 1 where compressed rows in host memory, rows + 1 offsets and offsets[rows] columns, are those of the pattern in its
+/// own order, else 0; `rows` and what they list count blocks, where the pattern has blocks. How many columns a matrix
+/// has is not compared. A pattern that was made on a device is copied to the host first; 0 where that fails.
+LAC_API int lac_pattern_same_csr(const lac_pattern *pattern, int64_t rows, lac_index_type type, const void *offsets,
+                                 const void *columns);
 
 // -- patterns made of patterns ---------------------------------------------------------------------------------------
 

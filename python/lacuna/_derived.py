@@ -35,6 +35,8 @@ _MAKE = {
     "kron": lambda p, q: p._derive(lib.lac_pattern_kron, q.c),
     "union": lambda p, q: p._join(lib.lac_pattern_union, q.c),
     "intersection": lambda p, q: p._join(lib.lac_pattern_intersection, q.c),
+    "vstack": lambda *parts: parts[0]._stacked(lib.lac_pattern_vstack, "vstack", parts),
+    "hstack": lambda *parts: parts[0]._stacked(lib.lac_pattern_hstack, "hstack", parts),
     "product": lambda p, q: p._product(q),
     "row_map": lambda p: p._map(lib.lac_pattern_row_map),
     "col_map": lambda p: p._map(lib.lac_pattern_col_map),

@@ -3,7 +3,7 @@
 
 Indices belong to the caller, who may write to them: they are known again by their numbers and not by their identity.
 Where they lay before, or a few of their numbers, say which record may be theirs; then they are compared in full with
-the record's copy, at the speed of memory. The table holds the last few records, and what their patterns keep
+the record's, at the speed of memory: with a copy, or with the pattern itself, where that has them as they came. The table holds the last few records, and what their patterns keep
 (analyses, plans, factors), until others take their place. A record that something else holds too is found for as long
 as it lives.
 
@@ -18,9 +18,10 @@ from collections import OrderedDict
 import numpy as np
 
 from ._core import lib, survive_fork
+from ._indices import _ready
 from .errors import ArgumentError
 
-_MAX_BYTES = 1 << 28  # of the copies, all together; the last record is held whatever its size
+_MAX_BYTES = 1 << 28  # of the indices, all together; the last record is held whatever its size
 _MAX_ALIKE = 4  # records whose samples agree
 _SAMPLES, _MAX_ADDRESSES = 8, 1024
 INDEX_KINDS = {"int32": lib.LAC_I32, "int64": lib.LAC_I64}
@@ -29,7 +30,7 @@ INDEX_KINDS = {"int32": lib.LAC_I32, "int64": lib.LAC_I64}
 class Table:
     """Records by what is `frozen` of them and by arrays of indices.
 
-    A record has is_of(frozen, arrays), which compares in full, and `bytes`, the size of its copies.
+    A record has is_of(frozen, arrays), which compares in full, and `bytes`, the size of its indices.
     """
 
     def __init__(self, limit=16, max_bytes=_MAX_BYTES):
@@ -133,7 +134,7 @@ class _Known:
         if self.frozen != frozen:
             return False
         if self.copies is None:
-            return self.pattern._is_csr(*map(_address, arrays), self.kind)
+            return self.pattern._same_csr(*map(_address, arrays), self.kind)
         # a bytearray compares itself with any memory in one piece, and copies nothing
         return all([copy == array for copy, array in zip(self.copies, arrays)])
 
@@ -144,7 +145,7 @@ def _address(array):
 
 def interned(make, kind, arrays, *more):
     """make(*arrays, *more), or the pattern that it gave before for the same kind, numbers in `arrays`, and `more`."""
-    arrays = [np.ascontiguousarray(array) for array in arrays]
+    arrays = [_ready(array) for array in arrays]
     frozen = (kind, *[(array.dtype.str, array.shape) for array in arrays], *more)
     return TABLE.record(frozen, arrays, _address, lambda: _Known(frozen, arrays, make(*arrays, *more))).pattern
 

@@ -93,7 +93,7 @@ def _set_given(struct, given, names):
             continue
         value = given.pop(name)
         if name == "max_iterations" and value == 0:  # which C reads as nothing
-            raise ArgumentError("Solver: max_iterations is 0; it must be at least 1, or None for as many as it takes")
+            raise ArgumentError("Solver: max_iterations is 0; it must be at least 1, or None for the default")
         if kinds[name] == "double":
             setattr(struct, name, _number(name, value))
         else:

@@ -233,11 +233,11 @@ class Pattern(Handle):
         expect("same", other, Pattern)
         return bool(lib.lac_pattern_same(self.c, other.c))
 
-    def _is_csr(self, offsets, columns, kind):
+    def _same_csr(self, offsets, columns, kind):
         """Whether compressed rows on the host are those of the pattern in its own order: addresses of `rows` + 1
         offsets and nnz columns, and C's name of their type."""
         rows = self.shape[0] // self.blocks[0]
-        return bool(lib.lac_pattern_is_csr(self.c, rows, kind, *[ffi.cast("void *", at) for at in (offsets, columns)]))
+        return bool(lib.lac_pattern_same_csr(self.c, rows, kind, *[ffi.cast("void *", at) for at in (offsets, columns)]))
 
     def to_scipy(self, values: ArrayLike, like: Any = None) -> Any:
         """A SciPy CSR array, or BSR for blocks, over these values, without copying them.
@@ -328,6 +328,12 @@ class Pattern(Handle):
         given = ffi.new("const lac_pattern *[]", [p.c for p in patterns])
         ctx.check(function(ctx.c, len(patterns), given, out, maps))
         return Pattern.wrap(out[0]), [Map.wrap(maps[i]) for i in range(len(patterns))]
+
+    @classmethod
+    def _stacked(cls, function, who, patterns):
+        """(pattern, the map from the slots of all, one after the other, to its own)."""
+        made, maps = cls._stack(function, who, patterns)
+        return made, Map(np.concatenate([part.target for part in maps]), made.nnz)
 
     @classmethod
     def hstack(cls, patterns: Iterable[Pattern]) -> tuple[Pattern, list[Map]]:

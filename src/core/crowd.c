@@ -14,10 +14,10 @@
 #include <math.h>
 #include <stdatomic.h>
 
-#ifdef __linux__
-#include <sched.h>
-#include <sys/resource.h>
+#include <omp.h>
 #include <time.h>
+#ifdef __linux__
+#include <sys/resource.h>
 #endif
 
 #include "core/context_impl.h"
@@ -30,17 +30,18 @@ static const double crowd_longer = 4;     // times the last one the next,
 static const double crowd_most = 1;       // seconds the longest
 static const double crowd_ours = 0.85;    // of all cores are all but what the system itself takes
 
-static _Thread_local struct crowd_account {
+static _Thread_local struct {
   double all, lost;     // seconds of loops, and those of waiting in vain, since the last judgement
   int64_t taken;        // at the last judgement,
   int threads;          // from so many threads; 0: there was none
   double since, spent;  // when that was, and what the process had had of its cores
+  int callers;          // the most that had loops at once since then
   bool was_bad;         // what was judged
   double pause, until;  // the last pause, and when it ends
   double good;          // seconds of loops since then
 } crowd;
 
-static _Atomic(struct crowd_account *) crowd_judged;  // whose loops were judged last
+static atomic_int crowd_callers;  // threads that have loops now
 
 int lac_crowd_threads(int threads) {
   if (threads <= 1 || crowd.until == 0) return threads;
@@ -49,7 +50,13 @@ int lac_crowd_threads(int threads) {
   return threads;
 }
 
-bool lac_crowd_looks(void) { return crowd.all >= crowd_look; }
+lac_crowd_loop lac_crowd_begin(int threads) {
+  int callers = atomic_fetch_add_explicit(&crowd_callers, 1, memory_order_relaxed) + 1;
+  bool is_looked_at = crowd.all >= crowd_look;
+  return (lac_crowd_loop){.begin = lac_seconds(), .threads = threads, .is_looked_at = is_looked_at, .callers = callers};
+}
+
+void lac_crowd_end(void) { atomic_fetch_sub_explicit(&crowd_callers, 1, memory_order_relaxed); }
 
 int64_t lac_crowd_taken(void) {
 #ifdef RUSAGE_THREAD
@@ -67,20 +74,11 @@ double lac_crowd_spent(void) {
   return 0;
 }
 
-/// Cores that the process may use; 0: not known.
-static int crowd_cores(void) {
-#ifdef CPU_COUNT
-  cpu_set_t ours;
-  if (sched_getaffinity(0, sizeof ours, &ours) == 0) return CPU_COUNT(&ours);
-#endif
-  return 0;
-}
-
 /// Whether this process had all cores since the last judgement, and no other thread had loops of ours meanwhile.
 static bool crowd_has_all(const lac_crowd_loop *loop) {
-  bool is_alone = atomic_exchange(&crowd_judged, &crowd) == &crowd;
-  int cores = crowd_cores();
-  return is_alone && cores > 1 && loop->spent - crowd.spent >= crowd_ours * cores * (loop->end - crowd.since);
+  int cores = omp_get_num_procs();
+  bool is_alone = crowd.callers <= 1 && cores > 1;
+  return is_alone && loop->spent - crowd.spent >= crowd_ours * cores * (loop->end - crowd.since);
 }
 
 static void crowd_judge(const lac_crowd_loop *loop) {
@@ -98,12 +96,14 @@ static void crowd_judge(const lac_crowd_loop *loop) {
   crowd.all = crowd.lost = 0;
   crowd.taken = loop->taken;
   crowd.threads = loop->threads;
+  crowd.callers = 0;
   crowd.since = loop->end;
   crowd.spent = loop->spent;
 }
 
 /// Parts are cut evenly, but cores differ: waiting as long as working is no loss.
 void lac_crowd_note(const lac_crowd_loop *loop) {
+  if (loop->callers > crowd.callers) crowd.callers = loop->callers;
   crowd.all += loop->end - loop->begin;
   crowd.lost += fmax(0, (loop->end - loop->first) - (loop->first - loop->begin) - crowd_waking);
   if (loop->is_looked_at) crowd_judge(loop);

@@ -19,13 +19,16 @@ typedef struct lac_crowd_loop {
   int64_t taken;  // how often the system has taken a core from one of them (lac_crowd_taken), if is_looked_at
   double spent;   // seconds of all cores that the process has had by its end (lac_crowd_spent), if is_looked_at
   bool is_looked_at;
+  int callers;  // threads of the process that had such a loop when it began, this one included
 } lac_crowd_loop;
 
 /// How many of `threads` a loop of the calling thread shall have now: all, or one.
 int lac_crowd_threads(int threads);
 
-/// Whether the next loop shall count how often cores were taken: a question to the system, so not each time.
-bool lac_crowd_looks(void);
+/// A loop begins now; and has ended, before it is noted. It is looked at now and then: the system is asked how often it
+/// has taken cores.
+lac_crowd_loop lac_crowd_begin(int threads);
+void lac_crowd_end(void);
 
 /// How often the system has taken the core from the calling thread since it began; 0 where it does not tell.
 int64_t lac_crowd_taken(void);

@@ -2,8 +2,8 @@
 /// Cores that others have: which loops tell of it, and how long loops then have one thread. Each test has a thread of
 /// its own, since the account of loops is the thread's.
 
+#include <omp.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include "core/context_impl.h"
 #include "core/crowd.h"
@@ -11,8 +11,10 @@
 
 /// A loop of a second that just ended: its first thread was done after `first` of it, cores were taken `taken` times.
 static void note(double first, int64_t taken) {
-  double end = lac_seconds();
-  lac_crowd_loop loop = {end - 1, end - 1 + first, end, 4, taken, 0, lac_crowd_looks()};
+  lac_crowd_loop loop = lac_crowd_begin(4);
+  loop.end = loop.begin, loop.begin -= 1, loop.first = loop.begin + first;
+  loop.taken = taken;
+  lac_crowd_end();
   lac_crowd_note(&loop);
 }
 
@@ -44,40 +46,32 @@ static void *taken_for_long(void *threads) {
   return threads;
 }
 
-/// Six loops of a second, long for a waiting thread, in which the process had `spent` seconds of cores each; `between`
-/// comes after each of them.
-static void note_spending(double spent, void (*between)(void)) {
-  double end = lac_seconds();
+/// Six loops of a second, long for a waiting thread, in which the process had `spent` seconds of cores each, of several
+/// calling threads or one.
+static void note_spending(double spent, int callers) {
   for (int i = 0; i < 6; i++) {
-    lac_crowd_loop loop = {end + i, end + i + 0.1, end + i + 1, 4, 3 + i, i * spent, lac_crowd_looks()};
+    lac_crowd_loop loop = lac_crowd_begin(4);
+    loop.begin += i, loop.first = loop.begin + 0.1, loop.end = loop.begin + 1;
+    loop.taken = 3 + i, loop.spent = i * spent, loop.callers = callers;
+    lac_crowd_end();
     lac_crowd_note(&loop);
-    if (between) between();
   }
 }
 
-static double all_cores(void) { return (double)sysconf(_SC_NPROCESSORS_ONLN); }
-
 static void *taken_by_the_process(void *threads) {
-  note_spending(all_cores(), NULL);
+  note_spending(omp_get_num_procs(), 1);
   *(int *)threads = lac_crowd_threads(4);
   return threads;
 }
 
 static void *taken_by_half(void *threads) {
-  note_spending(0.5 * all_cores(), NULL);
+  note_spending(0.5 * omp_get_num_procs(), 1);
   *(int *)threads = lac_crowd_threads(4);
   return threads;
 }
 
-static void *another_loops(void *threads) {
-  for (int i = 0; i < 2; i++) note(0.9, 0);
-  return threads;
-}
-
-static void another(void) { (void)alone(another_loops); }
-
 static void *taken_by_callers(void *threads) {
-  note_spending(all_cores(), another);
+  note_spending(omp_get_num_procs(), 2);
   *(int *)threads = lac_crowd_threads(4);
   return threads;
 }
@@ -97,8 +91,10 @@ static void *worth(void *threads) {
 
 /// A loop of two milliseconds, of which the first thread was done after `first`.
 static void note_short(double first, int64_t taken) {
-  double end = lac_seconds();
-  lac_crowd_loop loop = {end - 2e-3, end - 2e-3 + first, end, 2, taken, 0, lac_crowd_looks()};
+  lac_crowd_loop loop = lac_crowd_begin(2);
+  loop.end = loop.begin, loop.begin -= 2e-3, loop.first = loop.begin + first;
+  loop.taken = taken;
+  lac_crowd_end();
   lac_crowd_note(&loop);
 }
 
@@ -129,9 +125,20 @@ static void loops_that_wait_for_others_have_one_thread(lac_context *ctx) {
   CHECK_EQ(alone(worth), 1);
 }
 
+/// Begun and not ended, loops count.
+static void callers_are_counted(lac_context *ctx) {
+  (void)ctx;
+  CHECK_EQ(lac_crowd_begin(2).callers, 1);
+  CHECK_EQ(lac_crowd_begin(2).callers, 2);
+  lac_crowd_end();
+  lac_crowd_end();
+  CHECK_EQ(lac_crowd_begin(2).callers, 1);
+  lac_crowd_end();
+}
+
 static void loops_make_room_for_nobody_where_the_process_has_all_cores(lac_context *ctx) {
   (void)ctx;
-  if (all_cores() < 2) {
+  if (omp_get_num_procs() < 2) {
     check_skip("one core");
     return;
   }
@@ -151,5 +158,5 @@ static void a_core_that_is_away_now_and_then_leaves_the_threads(lac_context *ctx
 }
 
 CHECK_MAIN(uneven_loops_keep_their_threads, even_loops_keep_their_threads, loops_that_wait_for_others_have_one_thread,
-           loops_make_room_for_nobody_where_the_process_has_all_cores, a_pause_ends,
+           callers_are_counted, loops_make_room_for_nobody_where_the_process_has_all_cores, a_pause_ends,
            a_core_that_is_away_now_and_then_leaves_the_threads)

@@ -296,25 +296,25 @@ static void sameness_is_structure_and_not_width(lac_context *ctx) {
   for (int i = 0; i < COUNT; ++i) lac_pattern_destroy(&all[i]);
 }
 
-/// The rows [0, 2], [], [1] in all all of patterns and of what they are compared with.
+/// The rows [0, 2], [], [1] in all widths of patterns and of what they are compared with.
 static void compressed_rows_are_known_again(lac_context *ctx) {
   int64_t row[] = {0, 0, 2}, col[] = {0, 2, 1}, offsets[] = {0, 2, 2, 3}, others[] = {0, 2, 3, 3}, turned[] = {2, 0, 1};
   int32_t offsets32[] = {0, 2, 2, 3}, col32[] = {0, 2, 1}, turned32[] = {2, 0, 1};
   lac_width all[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
   for (int i = 0; i < 3; ++i) {
     lac_pattern *p = pattern_of(ctx, 3, 3, 3, row, col, all[i]);
-    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I64, offsets, col), 1);
-    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I32, offsets32, col32), 1);
-    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I64, others, col), 0);
-    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I64, offsets, turned), 0);
-    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I32, offsets32, turned32), 0);
-    CHECK_EQ(lac_pattern_is_csr(p, 2, LAC_I64, offsets, col), 0);
-    CHECK_EQ(lac_pattern_is_csr(p, 3, (lac_index_type)9, offsets, col), 0);
-    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I64, NULL, col), 0);
-    CHECK_EQ(lac_pattern_is_csr(p, 3, LAC_I64, offsets, NULL), 0);
+    CHECK_EQ(lac_pattern_same_csr(p, 3, LAC_I64, offsets, col), 1);
+    CHECK_EQ(lac_pattern_same_csr(p, 3, LAC_I32, offsets32, col32), 1);
+    CHECK_EQ(lac_pattern_same_csr(p, 3, LAC_I64, others, col), 0);
+    CHECK_EQ(lac_pattern_same_csr(p, 3, LAC_I64, offsets, turned), 0);
+    CHECK_EQ(lac_pattern_same_csr(p, 3, LAC_I32, offsets32, turned32), 0);
+    CHECK_EQ(lac_pattern_same_csr(p, 2, LAC_I64, offsets, col), 0);
+    CHECK_EQ(lac_pattern_same_csr(p, 3, (lac_index_type)9, offsets, col), 0);
+    CHECK_EQ(lac_pattern_same_csr(p, 3, LAC_I64, NULL, col), 0);
+    CHECK_EQ(lac_pattern_same_csr(p, 3, LAC_I64, offsets, NULL), 0);
     lac_pattern_destroy(&p);
   }
-  CHECK_EQ(lac_pattern_is_csr(NULL, 3, LAC_I64, offsets, col), 0);
+  CHECK_EQ(lac_pattern_same_csr(NULL, 3, LAC_I64, offsets, col), 0);
 }
 
 /// Longer than a run of what is compared at once, and different in the last place alone.
@@ -326,11 +326,11 @@ static void the_last_column_counts(lac_context *ctx) {
   for (int i = 0; i < COUNT; ++i) narrow[i] = (int32_t)(columns[i] = i / 2);
   for (int i = 0; i <= COUNT; ++i) narrow_offsets[i] = (int32_t)(offsets[i] = i);
   CHECK_OK(lac_pattern_from_csr(ctx, COUNT, COUNT, LAC_I32, narrow_offsets, narrow, LAC_WIDTH_32_32, &p, NULL));
-  CHECK_EQ(lac_pattern_is_csr(p, COUNT, LAC_I64, offsets, columns), 1);
+  CHECK_EQ(lac_pattern_same_csr(p, COUNT, LAC_I64, offsets, columns), 1);
   columns[COUNT - 1] += (int64_t)1 << 32;
-  CHECK_EQ(lac_pattern_is_csr(p, COUNT, LAC_I64, offsets, columns), 0);
+  CHECK_EQ(lac_pattern_same_csr(p, COUNT, LAC_I64, offsets, columns), 0);
   narrow[COUNT - 1]++;
-  CHECK_EQ(lac_pattern_is_csr(p, COUNT, LAC_I32, narrow_offsets, narrow), 0);
+  CHECK_EQ(lac_pattern_same_csr(p, COUNT, LAC_I32, narrow_offsets, narrow), 0);
   lac_pattern_destroy(&p);
 }
 

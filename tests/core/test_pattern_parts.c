@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Patterns made of one pattern: transpose, triangle, submatrix, and the maps to the diagonal and to the dense matrix.
 
+#include <omp.h>
+
 #include "core/pattern/pattern_impl.h"
 #include "support/check.h"
 #include "support/mask.h"
@@ -154,6 +156,23 @@ static void one_entry_makes_a_large_structure_unsymmetric(lac_context *ctx) {
     check_columns(p, &rows);
     lac_pattern_destroy(&p);
   }
+}
+
+/// Where a caller's loop leaves one thread, that has all parts.
+static void a_transpose_within_a_parallel_loop_is_the_same(lac_context *ctx) {
+  enum { N = 40000 };
+  int levels = omp_get_max_active_levels();
+  lac_rows rows;
+  lac_pattern *p = three_diagonals(ctx, N, 0, N - 1);
+  CHECK_OK(lac_context_set_threads(ctx, 3));
+  omp_set_max_active_levels(1);
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  CHECK_OK(lac_pattern_walk(ctx, p, true, &rows));
+  omp_set_max_active_levels(levels);
+  CHECK(rows.columns != p->columns);
+  check_columns(p, &rows);
+  lac_pattern_destroy(&p);
 }
 
 static void the_transpose_outlives_its_origin_and_shares_its_buffers(lac_context *ctx) {
@@ -546,8 +565,8 @@ static void failing_allocations_lose_nothing(lac_context *ctx) {
 
 CHECK_MAIN(transposes_match_brute_force, large_transposes_do_not_depend_on_threads,
            a_symmetric_structure_is_its_own_transpose_but_slots_move, one_entry_makes_a_large_structure_unsymmetric,
-           the_transpose_outlives_its_origin_and_shares_its_buffers, caches_count_as_bytes,
-           parts_are_kept_and_go_with_their_pattern, triangles_used_last_are_kept,
+           a_transpose_within_a_parallel_loop_is_the_same, the_transpose_outlives_its_origin_and_shares_its_buffers,
+           caches_count_as_bytes, parts_are_kept_and_go_with_their_pattern, triangles_used_last_are_kept,
            parts_of_parts_make_no_cycles_and_no_chains, kept_parts_count_as_bytes_once, threads_get_the_same_parts,
            triangles_match_brute_force, submatrices_match_brute_force, maps_to_diagonal_and_dense_match_brute_force,
            a_dense_map_beyond_32_bits_is_wide, what_does_not_fit_is_refused, distributed_patterns_are_refused,

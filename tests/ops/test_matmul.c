@@ -52,12 +52,12 @@ static void matmul_takes_what_is_empty(lac_context *ctx) {
   check_matmul(ctx, LAC_PLAIN, "1,1", LAC_ADJOINT, "1,1", "1,1");
 }
 
-/// op(X) of m x 70 times op(Y) of 70 x n in all forms.
-static void check_matmul_forms(lac_context *ctx, int m, int n) {
+/// op(X) of m x l times op(Y) of l x n in all forms.
+static void check_matmul_forms(lac_context *ctx, int m, int l, int n) {
   char texts[5][16];
   snprintf(texts[0], sizeof *texts, "%d,%d", m, n);
-  snprintf(texts[1], sizeof *texts, "%d,70", m), snprintf(texts[2], sizeof *texts, "70,%d", m);
-  snprintf(texts[3], sizeof *texts, "70,%d", n), snprintf(texts[4], sizeof *texts, "%d,70", n);
+  snprintf(texts[1], sizeof *texts, "%d,%d", m, l), snprintf(texts[2], sizeof *texts, "%d,%d", l, m);
+  snprintf(texts[3], sizeof *texts, "%d,%d", l, n), snprintf(texts[4], sizeof *texts, "%d,%d", n, l);
   for (int sx = LAC_PLAIN; sx <= LAC_ADJOINT; ++sx) {
     for (int sy = LAC_PLAIN; sy <= LAC_ADJOINT; ++sy) {
       op_case c = {.op = "matmul", .i = {sx, sy}, .result = {texts[0]}, .apply = matmul_apply, .dense = matmul_dense};
@@ -69,15 +69,18 @@ static void check_matmul_forms(lac_context *ctx, int m, int n) {
 }
 
 /// Large enough for BLAS, where it is used, and for edges of tiles.
-static void matmul_agrees_with_itself_in_tiles(lac_context *ctx) { check_matmul_forms(ctx, 9, 8); }
+static void matmul_agrees_with_itself_in_tiles(lac_context *ctx) { check_matmul_forms(ctx, 9, 70, 8); }
 
 /// Few columns, few rows, one of either: ways of their own.
 static void matmul_takes_few_columns_and_rows(lac_context *ctx) {
-  check_matmul_forms(ctx, 67, 1);
-  check_matmul_forms(ctx, 9, 3);
-  check_matmul_forms(ctx, 1, 67);
-  check_matmul_forms(ctx, 4, 9);
-  check_matmul_forms(ctx, 1, 1);
+  check_matmul_forms(ctx, 67, 70, 1);
+  check_matmul_forms(ctx, 9, 70, 3);
+  check_matmul_forms(ctx, 1, 70, 67);
+  check_matmul_forms(ctx, 4, 70, 9);
+  check_matmul_forms(ctx, 260, 5, 2);
+  check_matmul_forms(ctx, 2, 5, 260);
+  check_matmul_forms(ctx, 2, 1030, 1);
+  check_matmul_forms(ctx, 1, 300, 1);
 }
 
 static void matmul_refuses_unknown_sides(lac_context *ctx) {

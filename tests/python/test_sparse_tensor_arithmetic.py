@@ -447,3 +447,22 @@ def test_matrices_of_different_sizes_are_joined_and_what_does_not_fit_is_refused
             wrong()
     with pytest.raises(ValueError):
         torch.cat([wide, tall], -1)
+
+
+def test_joined_matrices_are_one_pattern_and_carry_every_dtype():
+    crow, col = torch.tensor([0, 1, 2, 3]), torch.tensor([0, 2, 1])
+    a = SparseTensor.from_csr(torch.tensor([1, 2, 2**60]), crow, col, (3, 3))
+    made = torch.cat([a, a], 1)
+    assert made.pattern is torch.cat([a, a], 1).pattern
+    assert torch.equal(made.to_dense(), torch.cat([a.to_dense()] * 2, 1))
+    with pytest.raises(ValueError, match="dim is 0"):
+        torch.cat([a.double(), GIVEN["blocks"].tensor()])
+
+
+def test_joined_matrices_compile():
+    crow, col = torch.tensor([0, 1, 2, 3]), torch.tensor([0, 2, 1], dtype=torch.int32)  # of two types, as some have them
+    join = lambda a: torch.cat([SparseTensor.from_csr(a, crow, col, (3, 3))] * 2, -1) @ torch.ones(6)  # noqa: E731
+    values = torch.tensor([1.0, 2.0, 3.0])
+    compiled = torch.compile(join, fullgraph=True)
+    same(compiled(values), join(values))
+    same(compiled(2 * values), 2 * join(values))

@@ -321,7 +321,7 @@ def test_a_factorization_is_a_preconditioner():
 def test_a_start_and_a_limit_that_mean_nothing_are_refused():
     given = GIVEN["square"]
     a, b = given.tensor(), right(given)
-    with pytest.raises(lacuna.ArgumentError, match="x0 is where an iteration starts, and 'lu' does not iterate"):
+    with pytest.raises(lacuna.ArgumentError, match="x0 is where an iteration starts, and 'lu' has none"):
         a.solve(b, method="lu", x0=b)
     with pytest.raises(lacuna.ArgumentError, match="max_iterations is 0; it must be at least 1"):
         a.solve(b, method="gmres", max_iterations=0)
@@ -332,5 +332,8 @@ def test_torch_solves_with_a_sparse_matrix():
     given = GIVEN["square"]
     a, b = given.tensor(), right(given, 2)
     same(torch.linalg.solve(a, b), torch.linalg.solve(given.matrix(), b))
+    same(torch.linalg.solve(A=a, B=b), torch.linalg.solve(given.matrix(), b))
+    with pytest.raises(lacuna.ArgumentError, match="first argument alone"):
+        torch.linalg.solve(given.matrix(), a)
     with pytest.raises(lacuna.ArgumentError, match="no left=False"):
         torch.linalg.solve(a, b, left=False)

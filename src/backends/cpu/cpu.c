@@ -28,8 +28,6 @@ static lac_status cpu_move(lac_context *ctx, void *to, const void *from, size_t 
   return LAC_OK;
 }
 
-enum { COPY_UNIT = 32 };  // bytes that take as long as a product
-
 typedef struct copy_job {
   const char *from;
   char *to;
@@ -49,7 +47,7 @@ static void copy_part(const void *job, int64_t begin, int64_t end) {
 lac_status cpu_copy(lac_context *ctx, const lac_array *from, lac_array *to) {
   copy_job job = {cpu_data(from), cpu_edit(to), cpu_streams(to)};
   int64_t bytes = (int64_t)lac_array_bytes(from);
-  if (job.from != job.to) cpu_split(cpu_threads(ctx, bytes / COPY_UNIT), bytes, 4096, copy_part, &job);
+  if (job.from != job.to) cpu_split(cpu_threads(ctx, bytes / CPU_BYTES_A_PRODUCT), bytes, 4096, copy_part, &job);
   return LAC_OK;
 }
 

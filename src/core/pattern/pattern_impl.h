@@ -17,8 +17,8 @@
 /// The most rows, columns or entries that anything here counts: sums and sizes in bytes stay within 64 bits.
 #define LAC_MAX_COUNT (INT64_MAX / 64)
 
-/// A counted, immutable block of integers. It is born on the host or on a device, and copied to where it is asked for,
-/// once.
+/// A counted, immutable block of integers. It is born on the host or on a device, or known to be 0, 1, 2, ..., and is
+/// brought to where it is asked for, once.
 typedef struct lac_buffer {
   lac_object object;
   lac_index_type type;

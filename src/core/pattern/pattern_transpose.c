@@ -111,27 +111,25 @@ static bool reflect_rows(const lac_pattern *a, int64_t begin, int64_t end, int64
 
 /// Where A and A^T have the same structure, which is then stored once, the slots alone are to be found: in one walk,
 /// that ends early where they have not. Both chunks of rows and columns of a row ascend.
-static lac_status transpose_reflect(lac_context *ctx, lac_pattern *a) {
+static lac_status transpose_reflect(lac_context *ctx, lac_pattern *a, lac_buffer **t_slots) {
   lac_status status = LAC_OK;
   transpose_cut cut = {0};
-  lac_buffer *cursor = NULL, *t_slots = NULL;
+  lac_buffer *cursor = NULL;
   int is_same = 1;
 
-  LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->nnz, &t_slots));
   LAC_TRY(transpose_cut_rows(ctx, a, &cut));
   LAC_TRY(lac_buffer_create(ctx, a->offsets->type, cut.chunks * a->cols, &cursor));
 #pragma omp parallel for num_threads(cut.chunks) schedule(static, 1) reduction(& : is_same)
   for (int c = 0; c < cut.chunks; ++c) {
-    is_same = reflect_rows(a, cut.begin[c], cut.begin[c + 1], c * a->cols, cursor, t_slots);
+    is_same &= reflect_rows(a, cut.begin[c], cut.begin[c + 1], c * a->cols, cursor, *t_slots);
   }
   if (!is_same) goto done;
   a->t_offsets = lac_object_retain(a->offsets);
   a->t_rows = lac_object_retain(a->columns);
-  a->t_slots = t_slots, t_slots = NULL;
+  a->t_slots = *t_slots, *t_slots = NULL;
 done:
   lac_free(cut.begin);
   lac_object_release(cursor);
-  lac_object_release(t_slots);
   return status;
 }
 
@@ -159,38 +157,39 @@ done:
 }
 
 /// By sorting: columns are counted, and entries go to their places.
-static lac_status transpose_sort(lac_context *ctx, lac_pattern *a) {
+static lac_status transpose_sort(lac_context *ctx, lac_pattern *a, lac_buffer **t_slots) {
   lac_status status = LAC_OK;
   transpose_cut cut = {0};
-  lac_buffer *t_offsets = NULL, *t_rows = NULL, *t_slots = NULL;
+  lac_buffer *t_offsets = NULL, *t_rows = NULL;
 
   LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->cols + 1, &t_offsets));
   LAC_TRY(lac_buffer_create(ctx, a->columns->type, a->nnz, &t_rows));
-  LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->nnz, &t_slots));
   LAC_TRY(transpose_cut_rows(ctx, a, &cut));
   LAC_ALLOC(cut.cursor, cut.chunks * a->cols);
   transpose_count(a, &cut, t_offsets);
-  transpose_fill(a, &cut, t_rows, t_slots);
+  transpose_fill(a, &cut, t_rows, *t_slots);
   a->t_offsets = t_offsets, t_offsets = NULL;
   a->t_rows = t_rows, t_rows = NULL;
-  a->t_slots = t_slots, t_slots = NULL;
+  a->t_slots = *t_slots, *t_slots = NULL;
 done:
   lac_free(cut.begin);
   lac_free(cut.cursor);
   lac_object_release(t_offsets);
   lac_object_release(t_rows);
-  lac_object_release(t_slots);
   return status;
 }
 
 static lac_status transpose_make(lac_context *ctx, lac_pattern *a) {
   lac_status status = LAC_OK;
+  lac_buffer *t_slots = NULL;
 
   if (lac_structure_of(ctx)) return transpose_make_there(ctx, lac_structure_of(ctx), a);
   LAC_TRY(lac_pattern_host(ctx, a));
-  if (a->rows == a->cols) LAC_TRY(transpose_reflect(ctx, a));
-  if (!a->t_slots) LAC_TRY(transpose_sort(ctx, a));
+  LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->nnz, &t_slots));
+  if (a->rows == a->cols) LAC_TRY(transpose_reflect(ctx, a, &t_slots));
+  if (!a->t_slots) LAC_TRY(transpose_sort(ctx, a, &t_slots));
 done:
+  lac_object_release(t_slots);
   return status;
 }
 

@@ -154,7 +154,8 @@ def solved(A, b, x0=None, return_info=False, verbose=False, mixed_precision=Fals
     _refuse_damp(damp, options)
     if options.get("method") in LEAST_SQUARES and (damp or not A.is_square):
         return _least_squares(A, b, options, x0, return_info, damp)
-    made = lt.SparseTensor.solve(A, b, x0=x0, return_info=return_info, **options)
+    start = None if options.get("method") in DIRECT else x0
+    made = lt.SparseTensor.solve(A, b, x0=start, return_info=return_info, **options)
     if return_info:
         made[1].backend = "lacuna"
     return made

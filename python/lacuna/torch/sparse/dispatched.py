@@ -71,7 +71,7 @@ class Dispatched:
             return _norm(*args, **(kwargs or {}))
         if name in _JOINED:
             return _JOINED[name](*args, **(kwargs or {}))
-        if name == "linalg_solve" and isinstance(args[0], cls):
+        if name == "linalg_solve":
             return _solved(*args, **(kwargs or {}))
         if name in _METHODS and args and isinstance(args[0], cls):
             return getattr(args[0], name)(*args[1:], **(kwargs or {}))
@@ -93,6 +93,8 @@ def _norm(tensor, p="fro", dim=None, keepdim=False, out=None, dtype=None):
 
 def _solved(A, B, *, left=True, out=None):
     """torch.linalg.solve of a sparse matrix; what has a dimension less than the matrix has vectors."""
+    if not isinstance(A, Dispatched):
+        raise ArgumentError("SparseTensor: torch.linalg.solve takes it as its first argument alone")
     if not left or out is not None:
         raise ArgumentError("SparseTensor: torch.linalg.solve of a sparse matrix has no left=False and no out; "
                             'A.solve(b, op="T") solves with the transpose')  # fmt: skip

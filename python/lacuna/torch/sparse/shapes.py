@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other shapes of the same entries: transposes, conjugates, triangles, blocks, batches."""
 
-import numpy as np
 import torch
 
 from ...errors import ArgumentError, ShapeError
-from ...map import Map
-from ...pattern import Pattern
-from .. import remap
 from .structure import Structure, made_of, moved
 
 
@@ -137,15 +133,14 @@ def cat(tensors, dim=0):
     _require_sparse("cat", tensors)
     first = tensors[0]
     at = dim - first.ndim if dim >= 0 else dim
-    if at not in (-2, -1) or first.is_block:
+    if at not in (-2, -1) or any([tensor.is_block for tensor in tensors]):
         raise ShapeError(f"cat: dim is {dim}; sparse matrices without blocks are joined along their rows or columns, "
                          "dims -2 and -1")  # fmt: skip
     parts = [tensor._matrix() for tensor in tensors]
-    pattern, maps = (Pattern.vstack if at == -2 else Pattern.hstack)([pattern for pattern, _ in parts])
+    pattern, places = made_of("vstack" if at == -2 else "hstack", *[pattern for pattern, _ in parts])
     batch = torch.broadcast_shapes(*[tensor.batch_shape for tensor in tensors])
     slots = torch.cat([slots.expand(*batch, slots.shape[-1]) for _, slots in parts], -1)
-    places = Map(np.concatenate([map_.target for map_ in maps]), pattern.nnz)
-    return first._by_slots(pattern, remap(places, slots))
+    return first._by_slots(pattern, moved(places, slots))
 
 
 def _require_sparse(who, tensors):

@@ -54,12 +54,12 @@ class Solves:
         >>> A.grad.shape
         torch.Size([3, 3])
         """
+        if x0 is not None and method not in ITERATES:
+            raise ArgumentError(f"solve: x0 is where an iteration starts, and {method!r} has none; leave it out")
         pattern, slots = self._matrix()
         b, is_vector = columns("solve", "b", b, self.batch_shape, _square("solve", pattern).shape[0])
         named = {"method": method, "preconditioner": preconditioner, "rtol": rtol, "atol": atol}
         by = solver_of(pattern, {**named, "max_iterations": max_iterations, **options})
-        if x0 is not None and method not in ITERATES:
-            raise ArgumentError(f"solve: x0 is where an iteration starts, and {method!r} does not iterate; leave it out")
         if x0 is None and not return_info:
             return without_columns(solve(by, slots, b, op), is_vector)
         x0 = None if x0 is None else columns("solve", "x0", x0, self.batch_shape, b.shape[-2])[0].detach()

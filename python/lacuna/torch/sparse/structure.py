@@ -45,7 +45,7 @@ class Structure:
         pattern = _MAKERS[layout](*on_host, shape)
         made = cls(pattern, None if pattern.entries.is_identity else pattern.entries, frozen)
         made.bytes = sum([side.numel() * side.element_size() for side in sides])
-        made.kind = None if first.is_cuda else csr_kind(layout, [side.dtype for side in sides], pattern)
+        made.kind = None if not first.is_cpu else csr_kind(layout, [side.dtype for side in sides], pattern)
         made.sides = None if made.kind is not None else [side.clone() for side in sides]
         return made
 
@@ -85,7 +85,8 @@ class Structure:
     @staticmethod
     def described(layout, first, second, shape):
         """(what is frozen of a structure, its indices), as is_of takes them."""
-        return (layout, shape, first.dtype, first.device, first.numel(), second.numel()), (first, second)
+        sides = first, second
+        return (layout, shape, *[(side.dtype, side.device, side.numel()) for side in sides]), sides
 
     def is_of(self, frozen, indices):
         """Whether it was made of just these indices."""
@@ -93,7 +94,7 @@ class Structure:
             return False
         if self.sides is None:
             held = [side.contiguous() for side in indices]
-            return self.pattern._is_csr(*[side.data_ptr() for side in held], self.kind)
+            return self.pattern._same_csr(*[side.data_ptr() for side in held], self.kind)
         return all([torch.equal(a, b) for a, b in zip(self.sides, indices)])
 
     def rows_and_columns(self, device):

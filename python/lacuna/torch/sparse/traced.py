@@ -41,6 +41,8 @@ def eye_pattern(rows, columns=None, k=0):
 
 
 def _described(structure, first, second):
+    if first.dtype != second.dtype:
+        first, second = first.long(), second.long()
     return Structure.described(structure.frozen[0], first, second, structure.pattern.shape)
 
 

@@ -2,11 +2,12 @@
 /// @file matmul.c
 /// Z = op(X) op(Y), dense, tile by tile.
 ///
-/// Z is cut into tiles of 64 x 64 and the sum of each into steps of 64, longer ones where Z has few columns; threads share the tiles. Neither depends on how
-/// many threads there are, and each tile is summed by one thread in one order: the same bits on any number of them. The
-/// steps go to BLAS. A product of 64 x 64 x 64 is the largest that OpenBLAS computes in the thread that calls it,
-/// whatever number of threads it was told to use; so neither its global setting, which is the user's, nor its pool of
-/// threads is touched. Other libraries are sequential when called by many threads at once.
+/// Z is cut into tiles of 64 x 64 and the sum of each into steps of 64, both longer where Z has few columns or rows;
+/// threads share the tiles. Neither depends on how many threads there are, and each tile is summed by one thread in one
+/// order: the same bits on any number of them. The steps go to BLAS. A product of 64 x 64 x 64 is the largest that
+/// OpenBLAS computes in the thread that calls it, whatever number of threads it was told to use; so neither its global
+/// setting, which is the user's, nor its pool of threads is touched. Other libraries are sequential when called by many
+/// threads at once.
 ///
 /// Products with few columns or few rows, which take as long as reading the other operand, tiny ones, for which a call
 /// of BLAS takes longer than the work, and matrices whose rows are beyond its integers are loops of our own; without a
@@ -19,9 +20,9 @@
 enum {
   MATMUL_TILE = 64,
   MATMUL_TINY = 6 * 6 * 6,
-  MATMUL_FEW = 4,     // columns or rows of Z; then
-  MATMUL_TALL = 256,  // are those of the other kind in a tile,
-  MATMUL_DEEP = 1024  // and so many numbers in a step: long runs, as memory likes them
+  MATMUL_FEW = 4,      // columns or rows of Z are few; then
+  MATMUL_TALL = 256,   // of the other kind are in a tile at most,
+  MATMUL_DEEP = 1024,  // and so many numbers in a step
 };
 
 /// How products are computed: by columns of which there are few, by rows of which there are few, by BLAS, by loops.
@@ -69,11 +70,13 @@ BLAS_GEMM(c128, zgemm, &)
 
 static const cpu_part matmul_tiles[] = TABLE(matmul_tiles);
 
+/// Rows of the operand that is read once lie along the sums, or, of one that is transposed, along Z: long runs, either
+/// way, as memory likes them.
 static void matmul_cut(matmul_job *job) {
-  bool is_narrow = job->way == MATMUL_THIN || job->way == MATMUL_FLAT;
-  job->tile_rows = job->way == MATMUL_THIN ? MATMUL_TALL : MATMUL_TILE;
-  job->tile_cols = job->way == MATMUL_FLAT ? MATMUL_TALL : MATMUL_TILE;
-  job->deep = is_narrow ? MATMUL_DEEP : MATMUL_TILE;
+  bool is_thin = job->way == MATMUL_THIN, is_flat = job->way == MATMUL_FLAT;
+  job->tile_rows = is_thin && lac_form_transposes(job->form_x) ? MATMUL_TALL : MATMUL_TILE;
+  job->tile_cols = is_flat && !lac_form_transposes(job->form_y) ? MATMUL_TALL : MATMUL_TILE;
+  job->deep = is_thin || is_flat ? MATMUL_DEEP : MATMUL_TILE;
   job->tiles = (job->n + job->tile_cols - 1) / job->tile_cols;
   job->all_tiles = job->tiles * ((job->m + job->tile_rows - 1) / job->tile_rows);
 }
@@ -81,9 +84,10 @@ static void matmul_cut(matmul_job *job) {
 /// Without a BLAS the loops take its part, so that it is asked for where the shape is for it.
 static matmul_way matmul_way_of(const matmul_job *job) {
   bool fits = job->x_cols <= INT32_MAX && job->y_cols <= INT32_MAX && job->n <= INT32_MAX;
+  if (job->m * job->n * job->l <= MATMUL_TINY) return MATMUL_LOOPS;
   if (job->n <= MATMUL_FEW) return MATMUL_THIN;
   if (job->m <= MATMUL_FEW) return MATMUL_FLAT;
-  return fits && job->m * job->n * job->l > MATMUL_TINY ? MATMUL_BLAS : MATMUL_LOOPS;
+  return fits ? MATMUL_BLAS : MATMUL_LOOPS;
 }
 
 static lac_status matmul_by_blas(lac_context *ctx, matmul_job *job, int threads, int64_t units, cpu_part tiles) {

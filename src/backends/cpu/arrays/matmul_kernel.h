@@ -14,8 +14,9 @@ INLINE void FN(step_rows)(const matmul_step *s, const T *x, const T *w, T *sums,
 /// A column of a step: z += op(x) w, or =, where w holds a column of op(y); from z to z are z_down numbers. Rows of x
 /// are read as they lie: by dot products, or, where op(x) is transposed, some at once.
 static void FN(step_column)(const matmul_step *s, const T *x, const T *w, T *z, int64_t z_down) {
-  T sums[MATMUL_TALL] = {0};
+  T sums[MATMUL_TALL];
   int64_t l = 0;
+  for (int64_t i = 0; i < s->m; ++i) sums[i] = 0;
   for (int64_t i = 0; i < s->m && !lac_form_transposes(s->form_x); ++i) {
     const T *row = x + i * s->x_cols;
     bool conjugated = lac_form_conjugates(s->form_x);

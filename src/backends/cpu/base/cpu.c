@@ -26,7 +26,7 @@ typedef void (*split_cut)(const void *split, int me, int all);
 
 /// All parts at once; how long the first to be done waits for the others is noted.
 static void split_run(int threads, split_cut cut, const void *split) {
-  lac_crowd_loop loop = {.begin = lac_seconds(), .threads = threads, .is_looked_at = lac_crowd_looks()};
+  lac_crowd_loop loop = lac_crowd_begin(threads);
   double first = INFINITY;
   int64_t taken = 0;
 #pragma omp parallel num_threads(threads) reduction(min : first) reduction(+ : taken)
@@ -39,6 +39,7 @@ static void split_run(int threads, split_cut cut, const void *split) {
   loop.end = lac_seconds();
   loop.taken = taken;
   if (loop.is_looked_at) loop.spent = lac_crowd_spent();
+  lac_crowd_end();
   lac_crowd_note(&loop);
 }
 

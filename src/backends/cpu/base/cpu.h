@@ -19,6 +19,9 @@
 // saves reading them first.
 enum { CPU_STREAMED_BYTES = 16 << 20 };
 
+/// Bytes that take as long to move as a product takes to compute: by these, copies are weighed like other work.
+enum { CPU_BYTES_A_PRODUCT = 32 };
+
 static inline int cpu_threads(const lac_context *ctx, int64_t work) {
   return lac_threads_worth(ctx->threads, ctx->threads, (double)work);
 }

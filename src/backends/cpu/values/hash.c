@@ -9,8 +9,6 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-enum { HASH_UNIT = 32 };  // bytes that take as long as a product
-
 static uint64_t hash_keys[LAC_HASH_WORDS];
 static pthread_once_t hash_keys_once = PTHREAD_ONCE_INIT;
 
@@ -69,7 +67,8 @@ lac_status cpu_hash(lac_context *ctx, const lac_array *values, uint64_t out[2]) 
 
   pthread_once(&hash_keys_once, hash_make_keys);
   if (blocks > 1) {
-    hash_blocks(from, bytes, blocks, lac_threads_worth(ctx->threads, blocks, (double)bytes / HASH_UNIT), leaves);
+    double work = (double)bytes / CPU_BYTES_A_PRODUCT;
+    hash_blocks(from, bytes, blocks, lac_threads_worth(ctx->threads, blocks, work), leaves);
   } else if (blocks == 1) {
     hash_block(from, bytes, 0, leaves);
   }
