@@ -2,10 +2,10 @@
 """Patterns interned by the content of their indices: a loop that makes a matrix anew in each step analyses once.
 
 Indices belong to the caller, who may write to them: they are known again by their numbers and not by their identity.
-Where they lay before, or a few of their numbers, say which record may be theirs; then they are compared in full with
-the record's, at the speed of memory: with a copy, or with the pattern itself, where that has them as they came. The table holds the last few records, and what their patterns keep
-(analyses, plans, factors), until others take their place. A record that something else holds too is found for as long
-as it lives.
+Where they lay before, or a few of their numbers, say which record may be theirs; then they are compared in full, at the
+speed of memory, with a copy that the record has, or with its pattern, where that has them as they came. The table holds
+the last few records, and what their patterns keep (analyses, plans, factors), until others take their place. A record
+that something else holds too is found for as long as it lives.
 
     Table  --  NumPy's arrays (here): a record is a pattern, which the table alone holds
            --  torch's tensors (torch/sparse/interned.py): a record is a Structure, which sparse tensors hold

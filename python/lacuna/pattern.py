@@ -237,7 +237,8 @@ class Pattern(Handle):
         """Whether compressed rows on the host are those of the pattern in its own order: addresses of `rows` + 1
         offsets and nnz columns, and C's name of their type."""
         rows = self.shape[0] // self.blocks[0]
-        return bool(lib.lac_pattern_same_csr(self.c, rows, kind, *[ffi.cast("void *", at) for at in (offsets, columns)]))
+        sides = [ffi.cast("void *", at) for at in (offsets, columns)]
+        return bool(lib.lac_pattern_same_csr(self.c, rows, kind, *sides))
 
     def to_scipy(self, values: ArrayLike, like: Any = None) -> Any:
         """A SciPy CSR array, or BSR for blocks, over these values, without copying them.

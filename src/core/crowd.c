@@ -4,8 +4,8 @@
 /// and longer each time while the cores stay taken, so that trying again costs little. Waiting alone does not tell:
 /// parts may be uneven. Nor does one look, for two threads of which one is late now and then are faster than one: the
 /// first pause takes two bad looks in a row. Nor do cores that were taken by threads of this process, which look for
-/// work and soon give up; several threads of it that have loops of ours are a crowd, though. Each calling thread has its
-/// own account: threads that share its loops are its own, too.
+/// work and soon give up; several threads of it that have loops of ours are a crowd, though. Each calling thread has an
+/// account of its own: threads that share its loops are its own, too.
 
 #define _GNU_SOURCE
 

@@ -427,11 +427,10 @@ def test_logsumexp_and_counts():
 
 @pytest.mark.parametrize("dim", [-2, -1, 0, 1])
 def test_matrices_are_joined(dim):
-    parts = [GIVEN["square"], GIVEN["square"]]
-    join = lambda first, second: torch.cat([parts[0].tensor(first), parts[1].tensor(second)], dim).to_dense()  # noqa: E731
-    values = [given.values for given in parts]
-    same(join(*values), torch.cat([given.dense() for given in parts], dim))
-    differentiates(join, *values)
+    given = GIVEN["square"]
+    join = lambda *values: torch.cat([given.tensor(one) for one in values], dim).to_dense()  # noqa: E731
+    same(join(given.values, given.values), torch.cat([given.dense()] * 2, dim))
+    differentiates(join, given.values, given.values.flip(0))
 
 
 def test_matrices_of_different_sizes_are_joined_and_what_does_not_fit_is_refused():
@@ -460,7 +459,7 @@ def test_joined_matrices_are_one_pattern_and_carry_every_dtype():
 
 
 def test_joined_matrices_compile():
-    crow, col = torch.tensor([0, 1, 2, 3]), torch.tensor([0, 2, 1], dtype=torch.int32)  # of two types, as some have them
+    crow, col = torch.tensor([0, 1, 2, 3]), torch.tensor([0, 2, 1], dtype=torch.int32)  # of two types
     join = lambda a: torch.cat([SparseTensor.from_csr(a, crow, col, (3, 3))] * 2, -1) @ torch.ones(6)  # noqa: E731
     values = torch.tensor([1.0, 2.0, 3.0])
     compiled = torch.compile(join, fullgraph=True)
