@@ -62,7 +62,7 @@ RESULTS = {
     "torch.dtype": "dtype", "torch.device": "device", "dict[str, Any]": "nature report",
     "int": "__len__ __hash__ batch_size dim ndim nnz numel total_nnz iter_count",
     "bool": """__bool__ allclose equal has_isolated_components is_batched is_block is_coalesced is_complex is_cuda
-        is_floating_point is_leaf is_square requires_grad""",
+        is_floating_point is_leaf is_sparse is_square requires_grad""",
     "bool | Tensor": "is_hermitian is_positive_definite is_symmetric", "str": "__repr__ detect_matrix_type",
     "None": "__init__ backward save fill",
     "Iterator[SparseTensor]": "__iter__",

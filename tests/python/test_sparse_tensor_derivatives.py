@@ -151,7 +151,7 @@ TABLE = {
 _UNTRACKED = (
     # what it is
     "sparse_shape batch_shape block_shape shape size ndim dim sparse_dim nnz row_indices col_indices pattern "
-    "batch_size is_batched is_block is_square is_coalesced dtype device is_cuda "
+    "numel is_sparse batch_size is_batched is_block is_square is_coalesced dtype device is_cuda "
     "is_complex is_floating_point requires_grad "
     "is_leaf structure trailing __len__ "
     # predicates, comparisons

@@ -2,8 +2,8 @@
 /// @file buffer.c
 /// Shared blocks of integers, which are copied to where they are asked for.
 ///
-/// A block is complete before it is shared, or one that counts, and never changes, so that a copy of it on any device or
-/// on the host serves as well as the first.
+/// A block is complete before it is shared, or one that counts, and never changes, so that a copy of it on any device
+/// or on the host serves as well as the first.
 
 #include "core/backend.h"
 #include "core/pattern/pattern_impl.h"

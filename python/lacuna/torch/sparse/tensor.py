@@ -107,7 +107,10 @@ class SparseTensor(
         """[*batch, M, N, *block]."""
         return torch.Size((*self.batch_shape, *self.sparse_shape, *self.block_shape))
 
-    is_sparse = True  # as torch's tensors say it
+    @property
+    def is_sparse(self):
+        """True, as torch's sparse tensors say it."""
+        return True
 
     def numel(self):
         """The numbers of the shape, stored or not; `nnz` are those that are stored."""
