@@ -298,7 +298,7 @@ int lac_pattern_same(const lac_pattern *a, const lac_pattern *b) {
 
 int lac_pattern_same_csr(const lac_pattern *pattern, int64_t rows, lac_index_type type, const void *offsets,
                          const void *columns) {
-  if (!pattern || pattern->halo || !offsets || rows != pattern->rows || (!columns && pattern->nnz > 0)) return 0;
+  if (!pattern || pattern->halo || !offsets || rows != pattern->rows || (!columns && pattern->nnz != 0)) return 0;
   if ((type != LAC_I32 && type != LAC_I64) || lac_pattern_host(NULL, pattern) != LAC_OK) return 0;
   lac_indices own[] = {{pattern->offsets->host, pattern->offsets->type},
                        {pattern->columns->host, pattern->columns->type}};
