@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/pattern/structure.h"
+#include "core/search.h"
 
 /// A link of the chain of objects that others keep with a pattern.
 typedef struct lac_cached {
@@ -263,6 +264,12 @@ lac_status lac_pattern_read(const lac_pattern *pattern, int64_t *offsets, int64_
   }
 done:
   return status;
+}
+
+int64_t lac_pattern_reaches(const lac_pattern *pattern, int64_t i, int64_t col) {
+  int64_t low = lac_buffer_get(pattern->offsets, i), high = lac_buffer_get(pattern->offsets, i + 1);
+  LAC_SEARCH(low, high, p, lac_buffer_get(pattern->columns, p) < col)
+  return low;
 }
 
 /// Run by run, so that most of what differs is found early and the loop within has no way out.

@@ -131,6 +131,9 @@ lac_status lac_pattern_compress(lac_context *ctx, const char *function, int64_t 
 /// by lac_buffer_on; through a context on the host they are there.
 lac_status lac_pattern_walk(lac_context *ctx, const lac_pattern *pattern, bool transposed, lac_rows *out);
 
+/// The first slot of row i whose column is at least `col`, on the host.
+int64_t lac_pattern_reaches(const lac_pattern *pattern, int64_t i, int64_t col);
+
 /// The row of each slot, computed when first asked; a borrowed buffer.
 lac_status lac_pattern_rows_of(lac_context *ctx, const lac_pattern *pattern, const lac_buffer **out);
 

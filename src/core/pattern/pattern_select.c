@@ -16,27 +16,13 @@ typedef struct select_window {
   int64_t k;
 } select_window;
 
-/// The first slot of row i whose column is at least `col`.
-static int64_t select_slot(const lac_pattern *a, int64_t i, int64_t col) {
-  int64_t low = lac_buffer_get(a->offsets, i), high = lac_buffer_get(a->offsets, i + 1);
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (lac_buffer_get(a->columns, middle) < col) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 /// The slots [*begin, *end) of row i that remain.
 static void select_run(const lac_pattern *a, const select_window *w, int64_t i, int64_t *begin, int64_t *end) {
   int64_t low = w->col0, high = w->col1;
   if (w->cuts_above && i + w->k + 1 < high) high = i + w->k + 1;
   if (w->cuts_below && i + w->k > low) low = i + w->k;
-  *begin = select_slot(a, i, low);
-  *end = high > low ? select_slot(a, i, high) : *begin;
+  *begin = lac_pattern_reaches(a, i, low);
+  *end = high > low ? lac_pattern_reaches(a, i, high) : *begin;
 }
 
 static void select_count(const lac_pattern *a, const select_window *w, lac_buffer *offsets, int threads) {

@@ -8,6 +8,7 @@
 /// The pattern of A^T is made of the same buffers with the roles exchanged, and a symmetric structure is stored once.
 
 #include "core/pattern/structure.h"
+#include "core/search.h"
 
 // -- the transpose ---------------------------------------------------------------------------------------------------
 
@@ -21,14 +22,7 @@ typedef struct transpose_cut {
 /// The first row that begins at or after entry `p`.
 static int64_t row_at(const lac_pattern *a, int64_t p) {
   int64_t low = 0, high = a->rows;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (lac_buffer_get(a->offsets, middle) < p) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
+  LAC_SEARCH(low, high, i, lac_buffer_get(a->offsets, i) < p)
   return low;
 }
 
@@ -79,25 +73,10 @@ static void transpose_fill(const lac_pattern *a, const transpose_cut *cut, lac_b
   }
 }
 
-/// The first entry of row j whose column is `row` or beyond.
-static int64_t row_reaches(const lac_pattern *a, int64_t j, int64_t row) {
-  int64_t low = lac_buffer_get(a->offsets, j), high = lac_buffer_get(a->offsets, j + 1);
-  if (row == 0) return low;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (lac_buffer_get(a->columns, middle) < row) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 /// The rows of a chunk: entry (i, j) is met at (j, i), the next one of row j. False: there is no such entry.
 static bool reflect_rows(const lac_pattern *a, int64_t begin, int64_t end, int64_t shift, lac_buffer *cursor,
                          lac_buffer *t_slots) {
-  for (int64_t j = 0; j < a->cols; ++j) lac_buffer_set(cursor, shift + j, row_reaches(a, j, begin));
+  for (int64_t j = 0; j < a->cols; ++j) lac_buffer_set(cursor, shift + j, lac_pattern_reaches(a, j, begin));
   for (int64_t i = begin, p = lac_buffer_get(a->offsets, begin); i < end; ++i) {
     for (int64_t last = lac_buffer_get(a->offsets, i + 1); p < last; ++p) {
       int64_t j = lac_buffer_get(a->columns, p), met = lac_buffer_get(cursor, shift + j);
@@ -111,24 +90,21 @@ static bool reflect_rows(const lac_pattern *a, int64_t begin, int64_t end, int64
 
 /// Where A and A^T have the same structure, which is then stored once, the slots alone are to be found: in one walk,
 /// that ends early where they have not. Both chunks of rows and columns of a row ascend.
-static lac_status transpose_reflect(lac_context *ctx, lac_pattern *a, lac_buffer **t_slots) {
+static lac_status transpose_reflect(lac_context *ctx, lac_pattern *a, const transpose_cut *cut, lac_buffer **t_slots) {
   lac_status status = LAC_OK;
-  transpose_cut cut = {0};
   lac_buffer *cursor = NULL;
   int is_same = 1;
 
-  LAC_TRY(transpose_cut_rows(ctx, a, &cut));
-  LAC_TRY(lac_buffer_create(ctx, a->offsets->type, cut.chunks * a->cols, &cursor));
-#pragma omp parallel for num_threads(cut.chunks) schedule(static, 1) reduction(& : is_same)
-  for (int c = 0; c < cut.chunks; ++c) {
-    is_same &= reflect_rows(a, cut.begin[c], cut.begin[c + 1], c * a->cols, cursor, *t_slots);
+  LAC_TRY(lac_buffer_create(ctx, a->offsets->type, cut->chunks * a->cols, &cursor));
+#pragma omp parallel for num_threads(cut->chunks) schedule(static, 1) reduction(& : is_same)
+  for (int c = 0; c < cut->chunks; ++c) {
+    is_same &= reflect_rows(a, cut->begin[c], cut->begin[c + 1], c * a->cols, cursor, *t_slots);
   }
   if (!is_same) goto done;
   a->t_offsets = lac_object_retain(a->offsets);
   a->t_rows = lac_object_retain(a->columns);
   a->t_slots = *t_slots, *t_slots = NULL;
 done:
-  lac_free(cut.begin);
   lac_object_release(cursor);
   return status;
 }
@@ -157,23 +133,19 @@ done:
 }
 
 /// By sorting: columns are counted, and entries go to their places.
-static lac_status transpose_sort(lac_context *ctx, lac_pattern *a, lac_buffer **t_slots) {
+static lac_status transpose_sort(lac_context *ctx, lac_pattern *a, transpose_cut *cut, lac_buffer **t_slots) {
   lac_status status = LAC_OK;
-  transpose_cut cut = {0};
   lac_buffer *t_offsets = NULL, *t_rows = NULL;
 
   LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->cols + 1, &t_offsets));
   LAC_TRY(lac_buffer_create(ctx, a->columns->type, a->nnz, &t_rows));
-  LAC_TRY(transpose_cut_rows(ctx, a, &cut));
-  LAC_ALLOC(cut.cursor, cut.chunks * a->cols);
-  transpose_count(a, &cut, t_offsets);
-  transpose_fill(a, &cut, t_rows, *t_slots);
+  LAC_ALLOC(cut->cursor, cut->chunks * a->cols);
+  transpose_count(a, cut, t_offsets);
+  transpose_fill(a, cut, t_rows, *t_slots);
   a->t_offsets = t_offsets, t_offsets = NULL;
   a->t_rows = t_rows, t_rows = NULL;
   a->t_slots = *t_slots, *t_slots = NULL;
 done:
-  lac_free(cut.begin);
-  lac_free(cut.cursor);
   lac_object_release(t_offsets);
   lac_object_release(t_rows);
   return status;
@@ -181,14 +153,18 @@ done:
 
 static lac_status transpose_make(lac_context *ctx, lac_pattern *a) {
   lac_status status = LAC_OK;
+  transpose_cut cut = {0};
   lac_buffer *t_slots = NULL;
 
   if (lac_structure_of(ctx)) return transpose_make_there(ctx, lac_structure_of(ctx), a);
   LAC_TRY(lac_pattern_host(ctx, a));
   LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->nnz, &t_slots));
-  if (a->rows == a->cols) LAC_TRY(transpose_reflect(ctx, a, &t_slots));
-  if (!a->t_slots) LAC_TRY(transpose_sort(ctx, a, &t_slots));
+  LAC_TRY(transpose_cut_rows(ctx, a, &cut));
+  if (a->rows == a->cols) LAC_TRY(transpose_reflect(ctx, a, &cut, &t_slots));
+  if (!a->t_slots) LAC_TRY(transpose_sort(ctx, a, &cut, &t_slots));
 done:
+  lac_free(cut.begin);
+  lac_free(cut.cursor);
   lac_object_release(t_slots);
   return status;
 }
