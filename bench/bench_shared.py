@@ -16,7 +16,7 @@ from support import Table, new_pattern, poisson2d, sized
 
 import lacuna
 
-SIDE, TURNS = sized(1000, 300), sized(6, 2)
+SIDE, TURNS = sized(1000, 300), sized(12, 2)
 RTOL, SAME = 1e-8, 1.1
 
 

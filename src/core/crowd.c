@@ -5,7 +5,8 @@
 /// parts may be uneven. Nor does one look, for two threads of which one is late now and then are faster than one: the
 /// first pause takes two bad looks in a row. Nor do cores that were taken by threads of this process, which look for
 /// work and soon give up; several threads of it that have loops of ours are a crowd, though. Each calling thread has an
-/// account of its own: threads that share its loops are its own, too.
+/// account of its own: threads that share its loops are its own, too. A pause goes on for as long as the system says
+/// that no core was idle: trying again would cost what it did before.
 
 #define _GNU_SOURCE
 
@@ -13,11 +14,13 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include <omp.h>
 #include <time.h>
 #ifdef __linux__
 #include <sys/resource.h>
+#include <unistd.h>
 #endif
 
 #include "core/context_impl.h"
@@ -29,6 +32,13 @@ static const double crowd_pause = 10;     // times what was lost is the first pa
 static const double crowd_longer = 4;     // times the last one the next,
 static const double crowd_most = 1;       // seconds the longest
 static const double crowd_ours = 0.85;    // of all cores are all but what the system itself takes
+static const double crowd_told = 0.1;     // seconds of a pause of which the system, counting hundredths, can tell
+static const double crowd_idle = 0.5;     // of a core, idle, are worth another try
+
+/// What the system says of all its cores since it began, in seconds of one core; 0 where it does not tell.
+typedef struct crowd_cores {
+  double idle, all;
+} crowd_cores;
 
 static _Thread_local struct {
   double all, lost;     // seconds of loops, and those of waiting in vain, since the last judgement
@@ -38,14 +48,52 @@ static _Thread_local struct {
   int callers;          // the most that had loops at once since then
   bool was_bad;         // what was judged
   double pause, until;  // the last pause, and when it ends
+  crowd_cores before;   // the pause, if the system can tell of it
   double good;          // seconds of loops since then
 } crowd;
 
 static atomic_int crowd_callers;  // threads that have loops now
 
+/// The first line is the sum over cores: user, nice, system, idle, waiting for disks, ... .
+static crowd_cores crowd_cores_now(void) {
+  crowd_cores now = {0};
+#ifdef __linux__
+  double tick = 1 / (double)sysconf(_SC_CLK_TCK);
+  long long t[5] = {0};
+  FILE *file = fopen("/proc/stat", "r");
+  if (!file) return now;
+  if (fscanf(file, "cpu %lld %lld %lld %lld %lld", &t[0], &t[1], &t[2], &t[3], &t[4]) == 5) {
+    now.idle = tick * (double)(t[3] + t[4]);
+    now.all = now.idle + tick * (double)(t[0] + t[1] + t[2]);
+  }
+  fclose(file);
+#endif
+  return now;
+}
+
+/// Begin a pause of so many seconds, or of the longest.
+static void crowd_begin_pause(double now, double seconds) {
+  crowd.pause = fmin(seconds, crowd_most);
+  crowd.until = now + crowd.pause;
+  if (crowd.pause >= crowd_told) crowd.before = crowd_cores_now();
+}
+
+/// Whether no core was idle in a pause that ends now, which then goes on. Numbers that stand still, as some containers
+/// show, tell nothing.
+static bool crowd_stays(double now) {
+  if (crowd.pause < crowd_told) return false;
+  crowd_cores cores = crowd_cores_now();
+  double seconds = now - (crowd.until - crowd.pause);
+  bool is_told = cores.all - crowd.before.all > crowd_idle * seconds;
+  if (!is_told || cores.idle - crowd.before.idle > crowd_idle * seconds) return false;
+  crowd_begin_pause(now, crowd_longer * crowd.pause);
+  return true;
+}
+
 int lac_crowd_threads(int threads) {
   if (threads <= 1 || crowd.until == 0) return threads;
-  if (lac_seconds() < crowd.until) return 1;
+  double now = lac_seconds();
+  if (now < crowd.until || crowd_stays(now)) return 1;
   crowd.until = 0;
   return threads;
 }
@@ -85,8 +133,7 @@ static void crowd_judge(const lac_crowd_loop *loop) {
   bool has_all = crowd_has_all(loop), is_known = crowd.threads == loop->threads;
   bool is_bad = is_known && !has_all && loop->taken > crowd.taken && crowd.lost > crowd_lost * crowd.all;
   if (is_bad && (crowd.was_bad || crowd.pause > 0)) {
-    crowd.pause = fmin(fmax(crowd_longer * crowd.pause, crowd_pause * crowd.lost), crowd_most);
-    crowd.until = loop->end + crowd.pause;
+    crowd_begin_pause(loop->end, fmax(crowd_longer * crowd.pause, crowd_pause * crowd.lost));
     crowd.good = 0;
   } else if (!is_bad) {
     crowd.good += crowd.all;
