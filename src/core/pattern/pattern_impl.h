@@ -313,8 +313,8 @@ typedef struct lac_places {
 /// too long, or they would take more than a quarter of the budget of plans.
 lac_places *lac_pattern_places(const lac_pattern *a, const lac_pattern *b, const lac_pattern *c);
 
-/// How many threads the structure functions use: ctx->threads, or one without a context or while the cores are taken. Ask
-/// once for a loop: the next answer may be another.
+/// How many threads the structure functions use: ctx->threads, or one without a context or while the cores are taken.
+/// Ask once for a loop: the next answer may be another.
 static inline int lac_structure_threads(const lac_context *ctx) {
   return ctx && ctx->threads > 1 ? lac_crowd_threads(ctx->threads) : 1;
 }
