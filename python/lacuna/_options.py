@@ -87,10 +87,9 @@ def _integer(name, given, largest=_LARGEST, what="an integer"):
 
 def _set_given(struct, given, names):
     """The options that are given, into a C struct."""
-    kinds = {name: field.type.cname for name, field in ffi.typeof(struct).fields}
-    for name in names:
-        if given.get(name) is None:
-            continue
+    asked = [name for name in names if given.get(name) is not None]
+    kinds = {name: field.type.cname for name, field in ffi.typeof(struct).fields} if asked else {}
+    for name in asked:
         value = given.pop(name)
         if name == "max_iterations" and value == 0:  # which C reads as nothing
             raise ArgumentError("Solver: max_iterations is 0; it must be at least 1, or None for the default")
