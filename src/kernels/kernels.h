@@ -103,6 +103,7 @@ typedef struct lac_adam {
 
 typedef struct lac_pairwise_kernels lac_pairwise_kernels;  // kernels/pairwise.h
 typedef struct lac_smoothed_kernels lac_smoothed_kernels;  // kernels/smoothed.h
+typedef struct lac_grid_kernels lac_grid_kernels;          // kernels/grid.h
 
 /// The type of the kernel in each slot, by which backends declare theirs: lac_kernel_spmm cpu_spmm;
 #define LAC_KERNEL(slot, need, parameters) typedef lac_status lac_kernel_##slot parameters;
@@ -117,6 +118,7 @@ struct lac_kernels {
   // -- multigrid -----------------------------------------------------------------------------------------------------
   const lac_pairwise_kernels *pairwise;  // optional
   const lac_smoothed_kernels *smoothed;  // optional
+  const lac_grid_kernels *grid;          // optional; needs the one of pairs
 
   const lac_claims *claims;  // what works with these kernels; NULL: everything
 

@@ -107,7 +107,7 @@ static lac_status options_check_precondition(lac_context *ctx, const lac_precond
             "lac_solver_create: block, degree, coarse_rows and max_levels must not be negative, they are %d, %d, %d "
             "and %d; 0 is the default",
             p->block, p->degree, p->coarse_rows, p->max_levels);
-  LAC_CHECK(p->kind >= LAC_MULTIGRID_AUTO && p->kind <= LAC_MULTIGRID_SMOOTHED, LAC_ERR_ARG,
+  LAC_CHECK(p->kind >= LAC_MULTIGRID_AUTO && p->kind <= LAC_MULTIGRID_GRID, LAC_ERR_ARG,
             "lac_solver_create: unknown kind of multigrid %d; use one of lac_multigrid_kind", (int)p->kind);
   LAC_CHECK(p->strength < 1, LAC_ERR_ARG,
             "lac_solver_create: the strength threshold must lie below 1, it is %g; 0 is the default, and below 0 no "

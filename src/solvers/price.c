@@ -18,10 +18,11 @@ enum { PRICE_SAMPLES = 512 };  // pairs of rows that are looked at
 static const double price_block = 0.45, price_scattered = 2.2;
 
 // Seconds an entry and a row, of an iteration with a point-wise preconditioner, with two triangles, with a multigrid of
-// complexity 1; what GMRES has more to do; and an entry of a set-up.
+// complexity 1, with that of a grid; what GMRES has more to do; and an entry of a set-up.
 static const double point_entry = 0.7e-9, point_row = 2e-9;
 static const double triangles_entry = 1.5e-9, triangles_row = 4e-9, triangles_setup = 21e-9;
 static const double multigrid_entry = 3.1e-9, multigrid_row = 3e-9, multigrid_setup = 25e-9;
+static const double grid_entry = 1.4e-9, grid_row = 4.5e-9, grid_setup = 17e-9;
 static const double gmres_row = 14e-9, gmres_multigrid = 2.3;
 
 /// Whether two neighbouring rows have as many entries, over as many columns, and by how much these are shifted.
@@ -71,6 +72,7 @@ static bool price_has_triangles(const lac_price_of *of) {
 
 double lac_price_setup(const lac_pattern *pattern, const lac_price_of *of) {
   double entries = fmax(price_weight(pattern), 1) * (double)pattern->nnz;
+  if (of->is_grid) return grid_setup * (double)pattern->nnz;
   if (of->complexity > 0) return multigrid_setup * of->complexity * entries;
   return (price_has_triangles(of) ? triangles_setup : point_entry) * entries;
 }
@@ -79,6 +81,7 @@ double lac_price_iteration(const lac_pattern *pattern, const lac_price_of *of) {
   double rows = (double)pattern->rows, entries = price_weight(pattern) * (double)pattern->nnz;
   double more = of->is_hermitian ? 0 : gmres_row * rows;
 
+  if (of->is_grid) return grid_entry * entries + grid_row * rows;
   if (of->complexity > 0) {
     double by = (of->is_hermitian ? 1 : gmres_multigrid) * of->complexity;
     return multigrid_entry * by * entries + multigrid_row * rows + more;

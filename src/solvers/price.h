@@ -21,6 +21,7 @@ typedef struct lac_price_of {
   const char *preconditioner;
   double complexity;  // of a multigrid hierarchy; 0 of others
   bool is_hermitian;  // by CG; else GMRES
+  bool is_grid;       // multigrid is that of a grid
 } lac_price_of;
 
 /// Of iterating: the set-up of a preconditioner; an iteration.

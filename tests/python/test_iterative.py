@@ -563,7 +563,7 @@ def test_of_a_solution_that_underflows_the_residual_that_is_left_is_told(method)
 
 
 @pytest.mark.parametrize("matrix, right_scale", [(1e145, 1e-90), (1e-149, 1e86)])
-@pytest.mark.parametrize("kind", ["pairwise", "smoothed"])
+@pytest.mark.parametrize("kind", ["grid", "pairwise", "smoothed"])
 def test_the_scales_of_the_matrix_and_of_b_may_lie_far_apart(kind, matrix, right_scale):
     m = grid(12)
     b = right(m)

@@ -201,13 +201,14 @@ static void solves_of_many_columns_and_conditions_end(lac_context *ctx) {
 }
 
 static void set_ups_of_multigrid_end_between_levels(lac_context *ctx) {
-  static const lac_multigrid_kind KINDS[] = {LAC_MULTIGRID_AUTO, LAC_MULTIGRID_PAIRWISE, LAC_MULTIGRID_SMOOTHED};
+  static const lac_multigrid_kind KINDS[] = {LAC_MULTIGRID_AUTO, LAC_MULTIGRID_PAIRWISE, LAC_MULTIGRID_SMOOTHED,
+                                             LAC_MULTIGRID_GRID};
   direct_case c = direct_make(DIRECT_POISSON, 6000, LAC_F64, 1);
   lac_solver_options options = lac_solver_options_defaults();
   options.keep_bytes = -1;
   options.method = "multigrid";
   options.preconditioner.coarse_rows = 20;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     options.preconditioner.kind = KINDS[i];
     direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
     trade t = {.run = run_factor, .drop = drop_factor, .system = &system};

@@ -19,6 +19,19 @@ static direct_case grid(int64_t side, double along) {
   return c;
 }
 
+/// The same on no grid: the ends of each row are joined.
+static direct_case tube(int64_t side, double along) {
+  direct_case c = grid(side, along);
+  int64_t n = side * side;
+  double *full = scratch((size_t)(n * n) * sizeof *full);
+  for (int64_t z = 0; z < c.s->nnz; ++z) full[c.s->row[z] * n + c.s->col[z]] = creal(c.a.x[z]);
+  for (int64_t y = 0; y < side; ++y) {
+    int64_t i = y * side, j = i + side - 1;
+    full[i * n + j] = full[j * n + i] = along;
+  }
+  return direct_small(n, full, LAC_F64);
+}
+
 static void check_choice(lac_context *ctx, const direct_case *c, lac_multigrid_kind kind, const lac_array *near_null,
                          const char *expected) {
   multigrid_case s;
@@ -37,16 +50,25 @@ static void check_choice(lac_context *ctx, const direct_case *c, lac_multigrid_k
 static void what_is_asked_for_is_taken(lac_context *ctx) {
   direct_case even = grid(40, -1), uneven = grid(40, -0.01);
   check_choice(ctx, &even, LAC_MULTIGRID_SMOOTHED, NULL, "smoothed multigrid: asked for");
+  check_choice(ctx, &uneven, LAC_MULTIGRID_GRID, NULL, "grid multigrid: asked for");
   check_choice(ctx, &uneven, LAC_MULTIGRID_PAIRWISE, NULL, "pairwise multigrid: asked for");
 }
 
+static void grids_are_known(lac_context *ctx) {
+  direct_case even = grid(40, -1), uneven = grid(40, -0.1), slow = grid(200, -0.001);
+  check_choice(ctx, &even, LAC_MULTIGRID_AUTO, NULL, "grid multigrid: entries are even and of one sign, on a grid");
+  check_choice(ctx, &uneven, LAC_MULTIGRID_AUTO, NULL,
+               "grid multigrid: on the grid, cycles took the residual down by 0.");
+  check_choice(ctx, &slow, LAC_MULTIGRID_AUTO, NULL, "smoothed multigrid: entries differ");
+}
+
 static void even_entries_take_pairs(lac_context *ctx) {
-  direct_case c = grid(40, -1);
+  direct_case c = tube(40, -1);
   check_choice(ctx, &c, LAC_MULTIGRID_AUTO, NULL, "pairwise multigrid: entries are even");
 }
 
 static void entries_of_other_magnitude_or_sign_take_smoothed_aggregates(lac_context *ctx) {
-  direct_case uneven = grid(40, -0.01), positive = grid(40, 0.9);
+  direct_case uneven = tube(40, -0.01), positive = tube(40, 0.9);
   check_choice(ctx, &uneven, LAC_MULTIGRID_AUTO, NULL, "smoothed multigrid: entries differ");
   check_choice(ctx, &positive, LAC_MULTIGRID_AUTO, NULL, "smoothed multigrid: entries differ");
 }
@@ -61,7 +83,7 @@ static void near_null_vectors_take_smoothed_aggregates(lac_context *ctx) {
 }
 
 static void a_doubt_is_measured(lac_context *ctx) {
-  direct_case c = grid(40, -0.2);
+  direct_case c = tube(40, -0.2);
   check_choice(ctx, &c, LAC_MULTIGRID_AUTO, NULL, "pairwise multigrid: pairs took the residual down by 0.");
 }
 
@@ -84,8 +106,8 @@ static void slow_pairs_give_way(lac_context *ctx) {
 }
 
 static void refreshed_it_is_what_it_was(lac_context *ctx) {
-  static const lac_multigrid_kind KINDS[] = {LAC_MULTIGRID_PAIRWISE, LAC_MULTIGRID_SMOOTHED};
-  for (int kind = 0; kind < 2; ++kind) {
+  static const lac_multigrid_kind KINDS[] = {LAC_MULTIGRID_PAIRWISE, LAC_MULTIGRID_SMOOTHED, LAC_MULTIGRID_GRID};
+  for (int kind = 0; kind < 3; ++kind) {
     direct_case c = direct_convection(30, 0.4, LAC_C128);
     multigrid_case s;
     lac_setup_figures before = {0}, after = {0};
@@ -102,8 +124,7 @@ static void refreshed_it_is_what_it_was(lac_context *ctx) {
 }
 
 /// The pattern of both is the same: a grid whose entries along one axis are a thousandth of what they were.
-static void pairs_are_not_refreshed_for_values_that_want_another_kind(lac_context *ctx) {
-  direct_case c = grid(32, -1), other = grid(32, -0.001);
+static void check_wants_another(lac_context *ctx, direct_case c, direct_case other, lac_multigrid_kind kind) {
   multigrid_case s, t;
   void *again = NULL;
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
@@ -111,11 +132,16 @@ static void pairs_are_not_refreshed_for_values_that_want_another_kind(lac_contex
   case_set_up(ctx, &s);
   case_set_up(ctx, &t);
   CHECK_FAILS(TABLE->refresh(ctx, &t.setup, s.part, &again), LAC_ERR_UNSUPPORTED, "set it up afresh");
-  t.options.preconditioner.kind = LAC_MULTIGRID_PAIRWISE;  // whoever asks for pairs keeps them
+  t.options.preconditioner.kind = kind;  // whoever asks for it keeps it
   CHECK_OK(TABLE->refresh(ctx, &t.setup, s.part, &again));
   TABLE->destroy(again);
   case_close(&s);
   case_close(&t);
+}
+
+static void what_was_chosen_is_not_refreshed_for_values_that_want_another_kind(lac_context *ctx) {
+  check_wants_another(ctx, tube(32, -1), tube(32, -0.001), LAC_MULTIGRID_PAIRWISE);
+  check_wants_another(ctx, grid(32, -1), grid(32, -0.001), LAC_MULTIGRID_GRID);
 }
 
 static void every_allocation_may_fail(lac_context *ctx) {
@@ -136,7 +162,7 @@ static void every_allocation_may_fail(lac_context *ctx) {
   case_close(&s);
 }
 
-CHECK_MAIN_OF("multigrid", what_is_asked_for_is_taken, even_entries_take_pairs,
+CHECK_MAIN_OF("multigrid", what_is_asked_for_is_taken, grids_are_known, even_entries_take_pairs,
               entries_of_other_magnitude_or_sign_take_smoothed_aggregates, near_null_vectors_take_smoothed_aggregates,
               a_doubt_is_measured, slow_pairs_give_way, refreshed_it_is_what_it_was,
-              pairs_are_not_refreshed_for_values_that_want_another_kind, every_allocation_may_fail)
+              what_was_chosen_is_not_refreshed_for_values_that_want_another_kind, every_allocation_may_fail)

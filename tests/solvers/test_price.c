@@ -34,7 +34,7 @@ static lac_pattern *band_of(lac_context *ctx, int32_t nodes, int32_t block, bool
 }
 
 static double per_entry(const lac_pattern *pattern) {
-  lac_price_of of = {"multigrid", 1.3, true};
+  lac_price_of of = {"multigrid", 1.3, true, false};
   return lac_price_iteration(pattern, &of) / (double)pattern->nnz;
 }
 
@@ -52,8 +52,9 @@ static void an_entry_costs_less_in_blocks_and_more_anywhere(lac_context *ctx) {
 
 static void an_iteration_costs_more_by_what_it_does(lac_context *ctx) {
   lac_pattern *line = band_of(ctx, 6000, 1, false);
-  const lac_price_of rising[] = {{"jacobi", 0, true},    {"ic0", 0, true},       {"ilu0", 0, false},
-                                 {"multigrid", 3, true}, {"multigrid", 4, true}, {"multigrid", 4, false}};
+  const lac_price_of rising[] = {{"jacobi", 0, true, false},    {"ic0", 0, true, false},
+                                 {"ilu0", 0, false, false},     {"multigrid", 3, true, false},
+                                 {"multigrid", 4, true, false}, {"multigrid", 4, false, false}};
   for (int i = 0; i + 1 < (int)(sizeof rising / sizeof *rising); i++) {
     CHECK(lac_price_iteration(line, &rising[i]) < lac_price_iteration(line, &rising[i + 1]));
     CHECK(lac_price_setup(line, &rising[i]) <= lac_price_setup(line, &rising[i + 1]));
@@ -64,7 +65,7 @@ static void an_iteration_costs_more_by_what_it_does(lac_context *ctx) {
 /// Neither rows nor entries: nothing to pay, and nothing to divide by.
 static void nothing_costs_nothing(lac_context *ctx) {
   lac_pattern *empty = NULL;
-  lac_price_of of = {"jacobi", 0, true};
+  lac_price_of of = {"jacobi", 0, true, false};
   CHECK_OK(lac_pattern_from_coo(ctx, 0, 0, 0, LAC_I32, NULL, NULL, LAC_WIDTH_AUTO, &empty, NULL));
   CHECK(lac_price_iteration(empty, &of) == 0 && lac_price_setup(empty, &of) == 0);
   CHECK(lac_price_factor(empty, 0, 0) == 0 && lac_price_analysis(empty, 1, 0) == 0);

@@ -6,8 +6,9 @@
 
 #include <omp.h>
 
-#include "backends/cpu/smoothed/smoothed.h"
+#include "backends/cpu/grid/grid.h"
 #include "backends/cpu/pairwise/pairwise.h"
+#include "backends/cpu/smoothed/smoothed.h"
 #include "core/search.h"
 
 static lac_status cpu_open(lac_context *ctx, int device) {
@@ -57,6 +58,7 @@ static const lac_kernels cpu_kernels = {
 #undef LAC_KERNEL
     .pairwise = &cpu_pairwise_kernels,
     .smoothed = &cpu_smoothed_kernels,
+    .grid = &cpu_grid_kernels,
 };
 
 extern const lac_backend lac_cpu_backend;  // backends.c

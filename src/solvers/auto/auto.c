@@ -136,7 +136,7 @@ bool lac_auto_suits(const lac_survey *s, const char **finding) {
   return false;
 }
 
-/// Whether values jump so that iterating on them takes longer than was foreseen from the pattern, and a direct factor
+/// Whether values are such that iterating on them takes longer than was foreseen from the pattern, and a direct factor
 /// not much longer; *finding says so then.
 static lac_status auto_jumps(lac_context *ctx, const lac_linear *a, const lac_factor *f, const char **finding) {
   lac_status status = LAC_OK;
@@ -145,7 +145,11 @@ static lac_status auto_jumps(lac_context *ctx, const lac_linear *a, const lac_fa
   lac_array *values = NULL;
   bool is_uneven = false, jumps = false;
 
-  if (!c->begins_iterating || !lac_auto_is_cheap_beside(&c->cost) || f->items == 0) goto done;
+  if (!c->begins_iterating || !lac_auto_is_cheap_beside(&c->cost, setup.is_hermitian, true) || f->items == 0) goto done;
+  if (c->cost.is_grid && !setup.is_hermitian && lac_auto_is_cheap_beside(&c->cost, false, false)) {
+    *finding = "the matrix is not Hermitian, and a direct factor is cheap relative to the iterations that this takes";
+    goto done;
+  }
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){f->items, a->pattern->nnz}, &values));
   setup.values = values;
   LAC_TRY(lac_multigrid_look(ctx, &setup, &is_uneven, &jumps));

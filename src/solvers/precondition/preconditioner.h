@@ -39,6 +39,7 @@ typedef struct lac_setup_figures {
   int64_t bytes;      // that it holds, shared arrays not counted
   int levels;         // of a hierarchy
   double complexity;  // entries of all levels over those of the matrix
+  bool is_grid;       // of a grid, whose cycles are cheaper than their entries tell
   char
       warning[LAC_SETUP_WARNING];  // a sentence where something had to be changed: IC(0) enlarged the diagonal; else ""
 } lac_setup_figures;
@@ -92,6 +93,10 @@ lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_line
 /// a look at all rows (`jumps` may be NULL).
 lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is_uneven, bool *jumps);
 
+/// Whether the rows of a pattern are the points of a grid for which multigrid has a kind of its own, which serves
+/// Hermitian matrices, and jumps too.
+lac_status lac_multigrid_is_grid(lac_context *ctx, const lac_pattern *pattern, bool *is_grid);
+
 /// Look for nodes, on a backend with the kernels of smoothed aggregation; how many unknowns they have, 1 where there
 /// are no nodes, or they are not known yet.
 lac_status lac_nodes_find(lac_context *ctx, const lac_setup *setup, lac_nodes **out);
@@ -99,6 +104,6 @@ int64_t lac_nodes_unknowns(const lac_nodes *nodes);
 void lac_nodes_destroy(lac_nodes **nodes);
 
 /// What `multigrid` chooses from.
-extern const lac_preconditioner_table lac_preconditioner_smoothed;
+extern const lac_preconditioner_table lac_preconditioner_smoothed, lac_preconditioner_grid;
 
 #endif

@@ -4,7 +4,7 @@
 #define REAL FN(real)
 
 /// s += the sums over `count` diagonals, a constant to the compiler; x is that of the first row.
-INLINE void FN(diagonals)(const grid_job *g, const T *values, const int32_t *shifts, const T *x, const int count,
+INLINE void FN(diagonals)(const level_job *g, const T *values, const int32_t *shifts, const T *x, const int count,
                           T *s) {
   const T *from[9];
   UNROLL(9) for (int q = 0; q < count; ++q) from[q] = x + shifts[q];
@@ -19,7 +19,7 @@ INLINE void FN(diagonals)(const grid_job *g, const T *values, const int32_t *shi
 }
 
 /// A slice for one column. Counts that grids have are told apart.
-static void FN(slice)(const grid_job *g, const T *values, const int32_t *list, const T *x, T *s) {
+static void FN(slice)(const level_job *g, const T *values, const int32_t *list, const T *x, T *s) {
   const int32_t *shifts = list + 1;
   int count = *list;
   for (int r = 0; r < LAC_SLICE; ++r) s[r] = 0;
@@ -40,7 +40,7 @@ static void FN(slice)(const grid_job *g, const T *values, const int32_t *list, c
 }
 
 /// s[r, c] = columns [0, m) of a slice; x is that of the first row.
-static void FN(slice_columns)(const grid_job *g, const T *values, const int32_t *list, const T *x, const int64_t k,
+static void FN(slice_columns)(const level_job *g, const T *values, const int32_t *list, const T *x, const int64_t k,
                               const int m, T *s) {
   for (int r = 0; r < LAC_SLICE; ++r, ++values, x += k, s += m) {
     UNROLL(8) for (int c = 0; c < m; ++c) s[c] = 0;

@@ -13,7 +13,7 @@ static void XN(galerkin_slice)(const galerkin_job *g, const int32_t *shape, int6
     const T *rows[LAC_SLICE];
     for (int r = 0; r < LAC_SLICE; ++r) {
       rows[r] = values + offsets[g->members[g->starts[i + r] + m]];
-      __builtin_prefetch(rows[r] + GRID_AHEAD);
+      __builtin_prefetch(rows[r] + LEVEL_AHEAD);
     }
     for (int32_t q = 0; q < lengths[m]; ++q) {
       FN(acc) *sum = sums[*places++];

@@ -4,7 +4,7 @@
 #define REAL FN(real)
 
 /// The sum of `length` entries, a constant to the compiler, from entry p on.
-INLINE T MN(few)(const grid_job *g, const T *values, int64_t p, const H *x, const int length) {
+INLINE T MN(few)(const level_job *g, const T *values, int64_t p, const H *x, const int length) {
   const C *columns = (const C *)g->columns + p;
   values += p;
   T s = 0;
@@ -14,7 +14,7 @@ INLINE T MN(few)(const grid_job *g, const T *values, int64_t p, const H *x, cons
 
 /// The sum of 1 to 8 entries without a branch on how many there are: where that changes from row to row, branches are
 /// guessed wrong. Places behind the last hold zero times the first.
-INLINE T MN(up_to_eight)(const grid_job *g, const T *values, int64_t p, const H *x, const int64_t length) {
+INLINE T MN(up_to_eight)(const level_job *g, const T *values, int64_t p, const H *x, const int64_t length) {
   const C *columns = (const C *)g->columns + p;
   values += p;
   T s = 0;
@@ -27,12 +27,12 @@ INLINE T MN(up_to_eight)(const grid_job *g, const T *values, int64_t p, const H 
 }
 
 /// Row i of A x for one column. Lengths that grids have are distinguished, which spares the loop.
-INLINE T MN(row_one)(const grid_job *g, const T *values, int64_t i, const H *x) {
+INLINE T MN(row_one)(const level_job *g, const T *values, int64_t i, const H *x) {
   const O *offsets = g->offsets;
   int64_t p = offsets[i], length = offsets[i + 1] - p;
   if (g->asks) {
-    __builtin_prefetch(values + p + GRID_AHEAD, 0, 0);
-    __builtin_prefetch((const C *)g->columns + p + GRID_AHEAD, 0, 0);
+    __builtin_prefetch(values + p + LEVEL_AHEAD, 0, 0);
+    __builtin_prefetch((const C *)g->columns + p + LEVEL_AHEAD, 0, 0);
   }
   if (g->is_ragged && length > 0) {
     T s = 0;
@@ -65,7 +65,7 @@ INLINE T MN(row_one)(const grid_job *g, const T *values, int64_t i, const H *x) 
 }
 
 /// s = columns [0, m) of row i of op(A) x, where x is that of the first such column.
-INLINE void MN(row)(const grid_job *g, const bool gathers, const T *values, int64_t i, const H *x, const int64_t k,
+INLINE void MN(row)(const level_job *g, const bool gathers, const T *values, int64_t i, const H *x, const int64_t k,
                     const int m, T *s) {
   const O *offsets = g->offsets, *slots = g->slots;
   const C *columns = g->columns;
@@ -83,11 +83,11 @@ INLINE void MN(row)(const grid_job *g, const bool gathers, const T *values, int6
 }
 
 /// s[r, c] = column j + c of rows [i, i + count) of op(A) x: a slice, the last rows of one, or a single row.
-INLINE void MN(rows)(const grid_job *g, const int way, int64_t i, int64_t count, const int64_t k, int64_t j,
+INLINE void MN(rows)(const level_job *g, const int way, int64_t i, int64_t count, const int64_t k, int64_t j,
                      const int m, T *s) {
   const H *x = (const H *)g->x + j;
   const T *values = g->values;
-  if (way == GRID_SLICES) {
+  if (way == LEVEL_SLICES) {
     const int32_t *list = g->lists + g->firsts[i / LAC_SLICE];
     const T *own = (const T *)g->x + i * k + j;  // coarse levels have numbers of one kind
     values += g->slice_starts[i / LAC_SLICE];
@@ -101,11 +101,11 @@ INLINE void MN(rows)(const grid_job *g, const int way, int64_t i, int64_t count,
     }
     values -= ((const O *)g->offsets)[i];
   }
-  for (int64_t r = 0; r < count; ++r) MN(row)(g, way == GRID_SLOTS, values, i + r, x, k, m, s + r * m);
+  for (int64_t r = 0; r < count; ++r) MN(row)(g, way == LEVEL_SLOTS, values, i + r, x, k, m, s + r * m);
 }
 
 /// s = columns [j, j + m) of rows [i, i + count) of the scaled b - op(A) x.
-INLINE void MN(residuals)(const grid_job *g, const int way, int64_t i, int64_t count, const int64_t k, int64_t j,
+INLINE void MN(residuals)(const level_job *g, const int way, int64_t i, int64_t count, const int64_t k, int64_t j,
                           const int m, T *s) {
   const T *b = (const T *)g->b + i * k + j;
   const REAL unit = (REAL)g->unit;
@@ -117,20 +117,20 @@ INLINE void MN(residuals)(const grid_job *g, const int way, int64_t i, int64_t c
   }
 }
 
-INLINE H MN(weight)(const grid_job *g, const void *weights, int64_t i) {
+INLINE H MN(weight)(const level_job *g, const void *weights, int64_t i) {
   return HN(signed)(((const H *)weights)[i], (HN(real))g->sign);
 }
 
 /// y = P^T (b - A x), z = next_weights y
-INLINE void MN(restrict_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k, const int way) {
+INLINE void MN(restrict_all)(const level_job *g, int64_t begin, int64_t end, const int64_t k, const int way) {
   const int32_t *starts = g->starts, *members = g->members;
   for (int64_t i = begin; i < end; ++i) {
-    for (int64_t j = 0; j < k; j += GRID_COLUMNS) {
-      const int m = k - j < GRID_COLUMNS ? (int)(k - j) : GRID_COLUMNS;
-      T sum[GRID_COLUMNS] = {0}, s[GRID_COLUMNS] = {0};
+    for (int64_t j = 0; j < k; j += LEVEL_COLUMNS) {
+      const int m = k - j < LEVEL_COLUMNS ? (int)(k - j) : LEVEL_COLUMNS;
+      T sum[LEVEL_COLUMNS] = {0}, s[LEVEL_COLUMNS] = {0};
 
       for (int32_t q = starts[i]; q < starts[i + 1]; ++q) {
-        MN(residuals)(g, way == GRID_SLOTS ? GRID_SLOTS : GRID_ROWS, members[q], 1, k, j, m, s);  // never in slices
+        MN(residuals)(g, way == LEVEL_SLOTS ? LEVEL_SLOTS : LEVEL_ROWS, members[q], 1, k, j, m, s);  // never in slices
         UNROLL(8) for (int c = 0; c < m; ++c) sum[c] += s[c];
       }
       H *y = (H *)g->y + i * k + j, *z = g->z;
@@ -143,9 +143,9 @@ INLINE void MN(restrict_all)(const grid_job *g, int64_t begin, int64_t end, cons
 }
 
 /// z = b - A x
-INLINE void MN(remain_some)(const grid_job *g, int64_t i, int64_t count, const int64_t k, int64_t j, const int m,
+INLINE void MN(remain_some)(const level_job *g, int64_t i, int64_t count, const int64_t k, int64_t j, const int m,
                             const int way) {
-  T s[LAC_SLICE * GRID_COLUMNS], *z = (T *)g->z + i * k + j;
+  T s[LAC_SLICE * LEVEL_COLUMNS], *z = (T *)g->z + i * k + j;
   MN(residuals)(g, way, i, count, k, j, m, s);
   for (int64_t r = 0; r < count; ++r) {
     UNROLL(8) for (int c = 0; c < m; ++c) z[r * k + c] = s[r * m + c];
@@ -153,10 +153,10 @@ INLINE void MN(remain_some)(const grid_job *g, int64_t i, int64_t count, const i
 }
 
 /// z = (x + weights (b - A x)) out_scale
-INLINE void MN(smooth_some)(const grid_job *g, int64_t i, int64_t count, const int64_t k, int64_t j, const int m,
+INLINE void MN(smooth_some)(const level_job *g, int64_t i, int64_t count, const int64_t k, int64_t j, const int m,
                             const int way) {
   const H *x = (const H *)g->x + i * k + j;
-  T s[LAC_SLICE * GRID_COLUMNS], *z = (T *)g->z + i * k + j;
+  T s[LAC_SLICE * LEVEL_COLUMNS], *z = (T *)g->z + i * k + j;
   MN(residuals)(g, way, i, count, k, j, m, s);
   for (int64_t r = 0; r < count; ++r) {
     const T w = MN(weight)(g, g->weights, i + r);
@@ -181,10 +181,10 @@ INLINE FN(acc) MN(dot)(const T *a, const int64_t a_stride, const T *b, const int
 }
 
 /// y = A x, with the inner products of t = x or A x: <t, A x>, <t, b>, <t, c>. x has the numbers of the level, T.
-INLINE void MN(product_some)(const grid_job *g, int64_t i, int64_t count, const int64_t k, int64_t j, const int m,
+INLINE void MN(product_some)(const level_job *g, int64_t i, int64_t count, const int64_t k, int64_t j, const int m,
                              const int way) {
   FN(acc) *sums = (FN(acc) *)g->sums + j;
-  T s[LAC_SLICE * GRID_COLUMNS];
+  T s[LAC_SLICE * LEVEL_COLUMNS];
   MN(rows)(g, way, i, count, k, j, m, s);
   for (int c = 0; c < m; ++c) {
     const int64_t at = i * k + j + c;
@@ -200,31 +200,31 @@ INLINE void MN(product_some)(const grid_job *g, int64_t i, int64_t count, const 
 }
 
 /// Rows in groups of LAC_SLICE: blocks begin with one.
-#define IN_GROUPS(name)                                                                                       \
-  INLINE void MN(name##_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k, const int way) { \
-    for (int64_t i = begin; i < end; i += LAC_SLICE) {                                                        \
-      const int64_t count = end - i < LAC_SLICE ? end - i : LAC_SLICE;                                        \
-      for (int64_t j = 0; j < k; j += GRID_COLUMNS) {                                                         \
-        const int m = k - j < GRID_COLUMNS ? (int)(k - j) : GRID_COLUMNS;                                     \
-        MN(name##_some)(g, i, count, k, j, m, way);                                                           \
-      }                                                                                                       \
-    }                                                                                                         \
+#define IN_GROUPS(name)                                                                                        \
+  INLINE void MN(name##_all)(const level_job *g, int64_t begin, int64_t end, const int64_t k, const int way) { \
+    for (int64_t i = begin; i < end; i += LAC_SLICE) {                                                         \
+      const int64_t count = end - i < LAC_SLICE ? end - i : LAC_SLICE;                                         \
+      for (int64_t j = 0; j < k; j += LEVEL_COLUMNS) {                                                         \
+        const int m = k - j < LEVEL_COLUMNS ? (int)(k - j) : LEVEL_COLUMNS;                                    \
+        MN(name##_some)(g, i, count, k, j, m, way);                                                            \
+      }                                                                                                        \
+    }                                                                                                          \
   }
 IN_GROUPS(remain)
 IN_GROUPS(smooth)
 IN_GROUPS(product)
 
 /// One column is what counts most.
-#define KERNEL(name)                                                         \
-  static void MN(name)(const grid_job *shared, int64_t begin, int64_t end) { \
-    const grid_job g = *shared;                                              \
-    if (g.k > 1 || g.way == GRID_SLOTS) {                                    \
-      MN(name##_all)(&g, begin, end, g.k, g.way);                            \
-    } else if (g.way == GRID_SLICES) {                                       \
-      MN(name##_all)(&g, begin, end, 1, GRID_SLICES);                        \
-    } else {                                                                 \
-      MN(name##_all)(&g, begin, end, 1, GRID_ROWS);                          \
-    }                                                                        \
+#define KERNEL(name)                                                          \
+  static void MN(name)(const level_job *shared, int64_t begin, int64_t end) { \
+    const level_job g = *shared;                                              \
+    if (g.k > 1 || g.way == LEVEL_SLOTS) {                                    \
+      MN(name##_all)(&g, begin, end, g.k, g.way);                             \
+    } else if (g.way == LEVEL_SLICES) {                                       \
+      MN(name##_all)(&g, begin, end, 1, LEVEL_SLICES);                        \
+    } else {                                                                  \
+      MN(name##_all)(&g, begin, end, 1, LEVEL_ROWS);                          \
+    }                                                                         \
   }
 KERNEL(restrict)
 KERNEL(remain)
@@ -232,7 +232,7 @@ KERNEL(smooth)
 KERNEL(product)
 
 /// The sum of the sizes of `length` entries of row i, and its diagonal entry.
-INLINE double MN(sizes)(const grid_job *g, int64_t i, int64_t p, const int64_t length, T *own) {
+INLINE double MN(sizes)(const level_job *g, int64_t i, int64_t p, const int64_t length, T *own) {
   const C *columns = (const C *)g->columns + p;
   const T *values = (const T *)g->values + p;
   double sum = 0;
@@ -244,16 +244,16 @@ INLINE double MN(sizes)(const grid_job *g, int64_t i, int64_t p, const int64_t l
 }
 
 /// weights = omega conj(phase a_ii) / max(|a_ii|, sum_j |a_ij| / 2); small ones of narrow numbers do not overflow
-static void MN(weigh)(const grid_job *shared, int64_t begin, int64_t end) {
-  const grid_job local = *shared, *g = &local;
+static void MN(weigh)(const level_job *shared, int64_t begin, int64_t end) {
+  const level_job local = *shared, *g = &local;
   const O *offsets = g->offsets;
   H *weights = g->y;
   const double omega = *(const double *)g->c, most = sizeof(HN(real)) == sizeof(f32) ? 1e30 : 1e300;
   for (int64_t i = begin; i < end; ++i) {
     const int64_t p = offsets[i], length = offsets[i + 1] - p;
     T own = 0;
-    __builtin_prefetch((const T *)g->values + p + GRID_AHEAD, 0, 3);
-    __builtin_prefetch((const C *)g->columns + p + GRID_AHEAD, 0, 3);
+    __builtin_prefetch((const T *)g->values + p + LEVEL_AHEAD, 0, 3);
+    __builtin_prefetch((const C *)g->columns + p + LEVEL_AHEAD, 0, 3);
     const double sum = length == 5   ? MN(sizes)(g, i, p, 5, &own)
                        : length == 7 ? MN(sizes)(g, i, p, 7, &own)
                                      : MN(sizes)(g, i, p, length, &own);

@@ -2,7 +2,7 @@
 // What a K-cycle does with vectors of the hierarchy, of numbers T. Coefficients are accumulators.
 
 /// y += P (step c + step' d), row by row
-INLINE void FN(prolong_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k, const bool has_steps) {
+INLINE void FN(prolong_all)(const level_job *g, int64_t begin, int64_t end, const int64_t k, const bool has_steps) {
   const FN(acc) *steps = g->steps;
   const T *c = g->c, *d = g->d;
   const int32_t *aggregates = g->aggregates;
@@ -18,7 +18,7 @@ INLINE void FN(prolong_all)(const grid_job *g, int64_t begin, int64_t end, const
   }
 }
 
-static void FN(prolong)(const grid_job *g, int64_t begin, int64_t end) {
+static void FN(prolong)(const level_job *g, int64_t begin, int64_t end) {
   if (!g->steps) {
     FN(prolong_all)(g, begin, end, g->k, false);
   } else if (g->k == 1) {
@@ -29,7 +29,7 @@ static void FN(prolong)(const grid_job *g, int64_t begin, int64_t end) {
 }
 
 /// y -= first c, z = weights y
-INLINE void FN(advance_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k) {
+INLINE void FN(advance_all)(const level_job *g, int64_t begin, int64_t end, const int64_t k) {
   const FN(acc) *steps = g->steps;
   const T *c = g->c, *weights = g->weights;
   T *y = g->y, *z = g->z;
@@ -44,7 +44,7 @@ INLINE void FN(advance_all)(const grid_job *g, int64_t begin, int64_t end, const
   }
 }
 
-static void FN(advance)(const grid_job *g, int64_t begin, int64_t end) {
+static void FN(advance)(const level_job *g, int64_t begin, int64_t end) {
   if (g->k == 1) {
     FN(advance_all)(g, begin, end, 1);
   } else {

@@ -4,7 +4,7 @@
 #define REAL FN(real)
 
 /// z = weights b scale, from T to H
-INLINE void VN(narrow_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k) {
+INLINE void VN(narrow_all)(const level_job *g, int64_t begin, int64_t end, const int64_t k) {
   const T *b = g->b;
   const H *weights = g->weights;
   H *z = g->z;
@@ -17,7 +17,7 @@ INLINE void VN(narrow_all)(const grid_job *g, int64_t begin, int64_t end, const 
   }
 }
 
-static void VN(narrow)(const grid_job *g, int64_t begin, int64_t end) {
+static void VN(narrow)(const level_job *g, int64_t begin, int64_t end) {
   if (g->k == 1) {
     VN(narrow_all)(g, begin, end, 1);
   } else {
@@ -26,7 +26,7 @@ static void VN(narrow)(const grid_job *g, int64_t begin, int64_t end) {
 }
 
 /// y = P^T b, z = next_weights y
-INLINE void VN(collect_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k) {
+INLINE void VN(collect_all)(const level_job *g, int64_t begin, int64_t end, const int64_t k) {
   const T *b = g->b;
   const H *weights = g->next_weights;
   H *y = g->y, *z = g->z;
@@ -40,7 +40,7 @@ INLINE void VN(collect_all)(const grid_job *g, int64_t begin, int64_t end, const
   }
 }
 
-static void VN(collect)(const grid_job *g, int64_t begin, int64_t end) {
+static void VN(collect)(const level_job *g, int64_t begin, int64_t end) {
   if (g->k == 1) {
     VN(collect_all)(g, begin, end, 1);
   } else {
@@ -49,7 +49,7 @@ static void VN(collect)(const grid_job *g, int64_t begin, int64_t end) {
 }
 
 /// z = b scale, from H to T
-static void VN(widen)(const grid_job *g, int64_t begin, int64_t end) {
+static void VN(widen)(const level_job *g, int64_t begin, int64_t end) {
   const H *b = g->b;
   T *z = g->z;
   for (int64_t i = begin; i < end; ++i) {
@@ -60,7 +60,7 @@ static void VN(widen)(const grid_job *g, int64_t begin, int64_t end) {
 }
 
 /// The largest part of each column of b in these rows: NaN and infinity stay
-static void VN(largest)(const grid_job *g, int64_t begin, int64_t end) {
+static void VN(largest)(const level_job *g, int64_t begin, int64_t end) {
   const REAL *b = g->b;
   const int64_t parts = sizeof(T) / sizeof(REAL), k = g->k;
   double *sums = g->sums;

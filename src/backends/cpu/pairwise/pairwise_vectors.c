@@ -14,12 +14,12 @@
 #define KERNEL_FILE "backends/cpu/pairwise/pairwise_step_kernel.h"
 #include "backends/cpu/base/instantiate.h"
 
-static const grid_rows narrows[4][2] = TABLE_PAIRS(narrow);
-static const grid_rows widens[4][2] = TABLE_PAIRS(widen);
-static const grid_rows collects[4][2] = TABLE_PAIRS(collect);
-static const grid_rows largests[4][2] = TABLE_PAIRS(largest);
-static const grid_rows prolongs[4] = TABLE(prolong);
-static const grid_rows advances[4] = TABLE(advance);
+static const level_rows narrows[4][2] = TABLE_PAIRS(narrow);
+static const level_rows widens[4][2] = TABLE_PAIRS(widen);
+static const level_rows collects[4][2] = TABLE_PAIRS(collect);
+static const level_rows largests[4][2] = TABLE_PAIRS(largest);
+static const level_rows prolongs[4] = TABLE(prolong);
+static const level_rows advances[4] = TABLE(advance);
 
 /// The two scales of a column from the largest part in it.
 static void set_scales(double most, double unit, double *in, double *out) {
@@ -38,15 +38,15 @@ static void set_scales(double most, double unit, double *in, double *out) {
 lac_status cpu_pairwise_magnitudes(lac_context *ctx, const lac_array *x, const lac_array *unit, lac_array *scale) {
   lac_status status = LAC_OK;
   int64_t k = x->meta.shape[2], rows = x->meta.shape[1];
-  grid_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = rows}};
-  int64_t blocks = (rows + GRID_BLOCK - 1) / GRID_BLOCK;
+  level_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = rows}};
+  int64_t blocks = (rows + LEVEL_BLOCK - 1) / LEVEL_BLOCK;
   double *partial = lac_alloc((size_t)(jobs.items * blocks * k) * sizeof *partial), *out = cpu_edit(scale);
   LAC_CHECK(partial, LAC_ERR_MEMORY, "out of memory: magnitudes of %lld blocks", (long long)blocks);
   jobs.partial = (char *)partial;
   jobs.partial_bytes = k * (int64_t)sizeof *partial;
-  jobs.job.b = grid_operand(&jobs, GRID_B, x);
+  jobs.job.b = level_operand(&jobs, LEVEL_B, x);
   jobs.kernel = largests[x->meta.dtype][0];
-  grid_jobs_run(ctx, &jobs, rows * k);
+  level_jobs_run(ctx, &jobs, rows * k);
   for (int64_t item = 0; item < jobs.items; ++item) {
     for (int64_t c = 0; c < k; ++c) {
       double most = 0;
@@ -67,44 +67,44 @@ lac_status cpu_pairwise_scaled(lac_context *ctx, const lac_array *weights, bool 
                                int which, const lac_array *x, lac_array *y) {
   int64_t k = x->meta.shape[2];
   lac_dtype from = x->meta.dtype, to = y->meta.dtype;
-  grid_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = x->meta.shape[1]}};
+  level_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = x->meta.shape[1]}};
   jobs.job.sign = conjugates ? -1 : 1;
-  jobs.job.weights = grid_operand(&jobs, GRID_WEIGHTS, weights);
-  jobs.job.in_scale = grid_operand(&jobs, GRID_IN_SCALE, scale);
+  jobs.job.weights = level_operand(&jobs, LEVEL_WEIGHTS, weights);
+  jobs.job.in_scale = level_operand(&jobs, LEVEL_IN_SCALE, scale);
   if (scale) jobs.job.in_scale += which * k;
-  jobs.job.b = grid_operand(&jobs, GRID_B, x);
-  jobs.job.z = (void *)grid_operand(&jobs, GRID_Z, y);
+  jobs.job.b = level_operand(&jobs, LEVEL_B, x);
+  jobs.job.z = (void *)level_operand(&jobs, LEVEL_Z, y);
   jobs.kernel = lac_dtype_size(to) > lac_dtype_size(from) ? widens[to][1] : narrows[from][from != to];
-  grid_jobs_run(ctx, &jobs, jobs.job.rows * k);
+  level_jobs_run(ctx, &jobs, jobs.job.rows * k);
   return LAC_OK;
 }
 
 void cpu_pairwise_collected(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *weights,
                             bool conjugates, const lac_array *r, lac_array *rc, lac_array *xc) {
   int64_t k = r->meta.shape[2];
-  grid_jobs jobs = {.items = r->meta.shape[0], .job = {.k = k, .rows = aggregation->coarse}};
+  level_jobs jobs = {.items = r->meta.shape[0], .job = {.k = k, .rows = aggregation->coarse}};
   jobs.job.sign = conjugates ? -1 : 1;
   jobs.job.starts = aggregation->starts->host;
   jobs.job.members = aggregation->members->host;
-  jobs.job.next_weights = grid_operand(&jobs, GRID_NEXT_WEIGHTS, weights);
-  jobs.job.b = grid_operand(&jobs, GRID_B, r);
-  jobs.job.y = (void *)grid_operand(&jobs, GRID_Y, rc);
-  jobs.job.z = (void *)grid_operand(&jobs, GRID_Z, xc);
+  jobs.job.next_weights = level_operand(&jobs, LEVEL_NEXT_WEIGHTS, weights);
+  jobs.job.b = level_operand(&jobs, LEVEL_B, r);
+  jobs.job.y = (void *)level_operand(&jobs, LEVEL_Y, rc);
+  jobs.job.z = (void *)level_operand(&jobs, LEVEL_Z, xc);
   jobs.kernel = collects[r->meta.dtype][r->meta.dtype != rc->meta.dtype];
-  grid_jobs_run(ctx, &jobs, aggregation->fine * k);
+  level_jobs_run(ctx, &jobs, aggregation->fine * k);
 }
 
 lac_status cpu_pairwise_prolonged(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *steps,
                                   const lac_array *c, const lac_array *d, lac_array *x) {
   int64_t k = x->meta.shape[2];
-  grid_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = aggregation->fine}};
+  level_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = aggregation->fine}};
   jobs.job.aggregates = aggregation->aggregates->host;
-  jobs.job.steps = grid_operand(&jobs, GRID_STEPS, steps);
-  jobs.job.c = grid_operand(&jobs, GRID_C, c);
-  jobs.job.d = grid_operand(&jobs, GRID_D, d);
-  jobs.job.y = (void *)grid_operand(&jobs, GRID_Y, x);
+  jobs.job.steps = level_operand(&jobs, LEVEL_STEPS, steps);
+  jobs.job.c = level_operand(&jobs, LEVEL_C, c);
+  jobs.job.d = level_operand(&jobs, LEVEL_D, d);
+  jobs.job.y = (void *)level_operand(&jobs, LEVEL_Y, x);
   jobs.kernel = prolongs[x->meta.dtype];
-  grid_jobs_run(ctx, &jobs, aggregation->fine * k);
+  level_jobs_run(ctx, &jobs, aggregation->fine * k);
   return LAC_OK;
 }
 
@@ -143,14 +143,14 @@ lac_status cpu_pairwise_steps(lac_context *ctx, bool second, const lac_array *su
 lac_status cpu_pairwise_advanced(lac_context *ctx, const lac_level_view *level, const lac_array *steps,
                                  const lac_array *v, lac_array *r, lac_array *x) {
   int64_t k = x->meta.shape[2];
-  grid_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = x->meta.shape[1]}};
+  level_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = x->meta.shape[1]}};
   jobs.job.sign = level->conjugates ? -1 : 1;
-  jobs.job.weights = grid_operand(&jobs, GRID_WEIGHTS, level->weights);
-  jobs.job.steps = grid_operand(&jobs, GRID_STEPS, steps);
-  jobs.job.c = grid_operand(&jobs, GRID_C, v);
-  jobs.job.y = (void *)grid_operand(&jobs, GRID_Y, r);
-  jobs.job.z = (void *)grid_operand(&jobs, GRID_Z, x);
+  jobs.job.weights = level_operand(&jobs, LEVEL_WEIGHTS, level->weights);
+  jobs.job.steps = level_operand(&jobs, LEVEL_STEPS, steps);
+  jobs.job.c = level_operand(&jobs, LEVEL_C, v);
+  jobs.job.y = (void *)level_operand(&jobs, LEVEL_Y, r);
+  jobs.job.z = (void *)level_operand(&jobs, LEVEL_Z, x);
   jobs.kernel = advances[x->meta.dtype];
-  grid_jobs_run(ctx, &jobs, jobs.job.rows * k);
+  level_jobs_run(ctx, &jobs, jobs.job.rows * k);
   return LAC_OK;
 }

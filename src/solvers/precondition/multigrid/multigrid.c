@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file multigrid.c
-/// Multigrid: pairwise or smoothed aggregation, as asked for or as the matrix wants it.
+/// Multigrid: on a grid, by pairwise or by smoothed aggregation, as asked for or as the matrix wants it.
 ///
-/// By default some rows are examined. Entries of similar size and one sign suit pairs; entries that differ by
-/// orders of magnitude, or have the sign of the diagonal, call for smoothed aggregation, and so do near-null vectors.
-/// In doubt, or where some rows have neighbours that are much stiffer, or where the matrix is uneven and not
-/// Hermitian (pairs follow convection), a few iterations with pairs are measured: above 0.6 per iteration, the other is
-/// set up instead. The start is a constant vector, which converges slowly on stiff islands in soft material.
+/// By default some rows are examined. A Hermitian matrix on a grid is left to that kind, and any other with entries of
+/// similar size and one sign to pairs; entries that differ by orders of magnitude, or have the sign of the diagonal,
+/// call for smoothed aggregation, and so do near-null vectors. In doubt, or where some rows have neighbours that are
+/// much stiffer, or where the matrix is uneven and not Hermitian (pairs follow convection), and on a grid wherever
+/// entries are not even, a few iterations are measured: above 0.6 per iteration, or 0.75 on a grid, where they are
+/// cheaper, another kind is set up instead. The start is a constant vector, which converges slowly on stiff islands in
+/// soft material.
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/grid.h"
 #include "kernels/pairwise.h"
 #include "solvers/krylov/krylov.h"
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
@@ -19,15 +22,16 @@
 extern const lac_preconditioner_table lac_preconditioner_pairwise;  // pairwise.c
 
 enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 6 };
-#define CHOICE_EVEN 4  // the largest off-diagonal entry over the smallest
+enum { CHOICE_NARROW = 32 };  // points in a row of a grid: loops along shorter ones are not worth beginning
+#define CHOICE_EVEN 4         // the largest off-diagonal entry over the smallest
 #define CHOICE_UNEVEN 12
 #define CHOICE_SIGN 0.05  // entries of the diagonal's sign over the largest
 #define CHOICE_SIGNS 0.5
-static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;  // shares of the rows looked at
-static const double CHOICE_STIFF = 100;                    // stiffness of a neighbour relative to a row
-static const double CHOICE_SHARE = 0.01;                   // of a row's diagonal makes a neighbour
-static const double CHOICE_SLOW = 0.6;                     // factor of the residual per iteration
-static const double CHOICE_ENOUGH = 1e-5;                  // of the residual: below, f32 measures its own rounding
+static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;        // shares of the rows looked at
+static const double CHOICE_STIFF = 100;                          // stiffness of a neighbour relative to a row
+static const double CHOICE_SHARE = 0.01;                         // of a row's diagonal makes a neighbour
+static const double CHOICE_SLOW = 0.6, CHOICE_SLOW_GRID = 0.75;  // factors of the residual per iteration
+static const double CHOICE_ENOUGH = 1e-5;  // of the residual: below, f32 measures its own rounding
 
 /// Shares of the rows looked at.
 typedef struct multigrid_look {
@@ -80,6 +84,17 @@ done:
   return status;
 }
 
+lac_status lac_multigrid_is_grid(lac_context *ctx, const lac_pattern *pattern, bool *is_grid) {
+  lac_status status = LAC_OK;
+  lac_grid grid = {0};
+  int64_t stray = 0;
+
+  if (multigrid_is_here(ctx) && ctx->kernels->grid) LAC_TRY(ctx->kernels->grid->found(ctx, pattern, &grid, &stray));
+  *is_grid = grid.width >= CHOICE_NARROW;
+done:
+  return status;
+}
+
 lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is_uneven, bool *jumps) {
   lac_status status = LAC_OK;
   lac_setup own = *setup;
@@ -126,28 +141,6 @@ done:
 
 // -- the choice ------------------------------------------------------------------------------------------------------
 
-/// Pairs, unless they turn out to be slow.
-static lac_status choice_by_probe(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
-  lac_status status = LAC_OK;
-  double factor = 0;
-
-  part->table = &lac_preconditioner_pairwise;
-  LAC_TRY(part->table->create(ctx, setup, &part->inner));
-  LAC_TRY(choice_probe(ctx, setup, part->table, part->inner, &factor));
-  if (factor <= CHOICE_SLOW) {
-    (void)snprintf(part->reason, sizeof part->reason, "pairs took the residual down by %.2f an iteration", factor);
-    goto done;
-  }
-  part->table->destroy(part->inner);
-  part->inner = NULL;
-  part->table = &lac_preconditioner_smoothed;
-  (void)snprintf(part->reason, sizeof part->reason, "pairs took the residual down by no more than %.2f an iteration",
-                 factor);
-  LAC_TRY(part->table->create(ctx, setup, &part->inner));
-done:
-  return status;
-}
-
 static lac_status choice_make(lac_context *ctx, const lac_setup *setup, multigrid_part *part,
                               const lac_preconditioner_table *table, const char *reason) {
   part->table = table;
@@ -155,12 +148,58 @@ static lac_status choice_make(lac_context *ctx, const lac_setup *setup, multigri
   return table->create(ctx, setup, &part->inner);
 }
 
+/// A kind that takes the residual down by `slow` an iteration, or none; what was measured is the reason.
+static lac_status choice_try(lac_context *ctx, const lac_setup *setup, const lac_preconditioner_table *table,
+                             const char *name, double slow, multigrid_part *part) {
+  lac_status status = LAC_OK;
+  double factor = 0;
+
+  part->table = table;
+  LAC_TRY(table->create(ctx, setup, &part->inner));
+  LAC_TRY(choice_probe(ctx, setup, table, part->inner, &factor));
+  (void)snprintf(part->reason, sizeof part->reason, "%s took the residual down by %s%.2f an iteration", name,
+                 factor <= slow ? "" : "no more than ", factor);
+  if (factor <= slow) goto done;
+  table->destroy(part->inner);
+  part->inner = NULL;
+done:
+  return status;
+}
+
+/// Pairs, unless they turn out to be slow.
+static lac_status choice_by_probe(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
+  lac_status status = LAC_OK;
+
+  LAC_TRY(choice_try(ctx, setup, &lac_preconditioner_pairwise, "pairs", CHOICE_SLOW, part));
+  if (part->inner) goto done;
+  part->table = &lac_preconditioner_smoothed;
+  LAC_TRY(part->table->create(ctx, setup, &part->inner));
+done:
+  return status;
+}
+
+/// A Hermitian matrix on a grid, unless that turns out to be slow.
+static lac_status choice_grid(lac_context *ctx, const lac_setup *setup, bool is_even, multigrid_part *part) {
+  lac_status status = LAC_OK;
+  bool is_grid = false;
+
+  if (setup->is_hermitian) LAC_TRY(lac_multigrid_is_grid(ctx, setup->pattern, &is_grid));
+  if (!is_grid) goto done;
+  if (is_even)
+    return choice_make(ctx, setup, part, &lac_preconditioner_grid, "entries are even and of one sign, on a grid");
+  LAC_TRY(choice_try(ctx, setup, &lac_preconditioner_grid, "on the grid, cycles", CHOICE_SLOW_GRID, part));
+done:
+  return status;
+}
+
 static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
   const lac_precondition *options = &setup->options->preconditioner;
   const lac_preconditioner_table *pairwise = &lac_preconditioner_pairwise, *smoothed = &lac_preconditioner_smoothed;
   lac_status status = LAC_OK;
+  bool is_even = false;
 
   if (options->kind == LAC_MULTIGRID_PAIRWISE) return choice_make(ctx, setup, part, pairwise, "asked for");
+  if (options->kind == LAC_MULTIGRID_GRID) return choice_make(ctx, setup, part, &lac_preconditioner_grid, "asked for");
   if (options->kind == LAC_MULTIGRID_SMOOTHED) return choice_make(ctx, setup, part, smoothed, "asked for");
   if (!ctx->kernels->smoothed) return choice_make(ctx, setup, part, pairwise, "this backend has no other");
   if (!ctx->kernels->pairwise) return choice_make(ctx, setup, part, smoothed, "this backend has no other");
@@ -169,10 +208,13 @@ static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multig
   if (lac_nodes_unknowns(setup->nodes) > 1)
     return choice_make(ctx, setup, part, smoothed, "rows come in nodes of several unknowns");
   LAC_TRY(choice_look(ctx, setup, &part->look));
+  is_even = part->look.doubtful <= CHOICE_FEW && setup->contrast <= CHOICE_STIFF;
+  LAC_TRY(choice_grid(ctx, setup, is_even, part));
+  if (part->inner) goto done;
   if (part->look.uneven > CHOICE_MANY && setup->is_hermitian)
     return choice_make(ctx, setup, part, smoothed,
                        "entries differ by orders of magnitude, or have the diagonal's sign");
-  if (part->look.doubtful > CHOICE_FEW || setup->contrast > CHOICE_STIFF) return choice_by_probe(ctx, setup, part);
+  if (!is_even) return choice_by_probe(ctx, setup, part);
   return choice_make(ctx, setup, part, pairwise, "entries are even and of one sign");
 done:
   return status;
@@ -211,8 +253,8 @@ done:
 /// Whether a share passes a limit that it did not pass before.
 static bool look_passes(double now, double before, double limit) { return now > limit && before <= limit; }
 
-/// Pairs were chosen for other values; those for which a look would not choose them are set up from nothing.
-static lac_status refresh_pairs(lac_context *ctx, const lac_setup *setup, const multigrid_part *old) {
+/// A grid, or pairs, was chosen for other values; those for which a look would not choose it are set up from nothing.
+static lac_status refresh_chosen(lac_context *ctx, const lac_setup *setup, const multigrid_part *old) {
   lac_status status = LAC_OK;
   multigrid_look look = {0, 0};
 
@@ -220,8 +262,7 @@ static lac_status refresh_pairs(lac_context *ctx, const lac_setup *setup, const 
   LAC_CHECK(!look_passes(look.uneven, old->look.uneven, CHOICE_MANY) &&
                 !look_passes(look.doubtful, old->look.doubtful, CHOICE_FEW),
             LAC_ERR_UNSUPPORTED,
-            "multigrid: pairs that suited earlier values may not suit these, whose entries differ more; set it up "
-            "afresh");
+            "multigrid: what suited earlier values may not suit these, whose entries differ more; set it up afresh");
 done:
   return status;
 }
@@ -233,8 +274,8 @@ static lac_status multigrid_refresh(lac_context *ctx, const lac_setup *setup, co
   lac_setup own = *setup;
   multigrid_part *part = NULL;
 
-  if (old->table == &lac_preconditioner_smoothed) LAC_TRY(choice_contrast(ctx, &own));
-  if (old->table == &lac_preconditioner_pairwise && is_chosen) LAC_TRY(refresh_pairs(ctx, setup, old));
+  if (old->table != &lac_preconditioner_pairwise) LAC_TRY(choice_contrast(ctx, &own));
+  if (old->table != &lac_preconditioner_smoothed && is_chosen) LAC_TRY(refresh_chosen(ctx, setup, old));
   LAC_ALLOC(part, 1);
   part->table = old->table;
   part->look = old->look;

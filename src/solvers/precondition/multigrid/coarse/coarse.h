@@ -12,7 +12,7 @@
 
 #include "core/array_impl.h"
 #include "core/pattern/pattern_impl.h"
-#include "lacuna/solver.h"
+#include "solvers/precondition/preconditioner.h"
 
 /// Levels that a hierarchy has room for: far more than halving the rows needs, as coarse_rows of 1 might.
 enum { LAC_LEVELS = 32 };
@@ -22,6 +22,15 @@ typedef struct lac_coarse lac_coarse;
 /// What the options, or their defaults, allow: levels, and rows of a level that is solved directly.
 int lac_coarse_levels(const lac_precondition *options);
 int64_t lac_coarse_rows(const lac_precondition *options);
+
+/// The dtype of half the bytes; that of f32 and c64 is the same.
+lac_dtype lac_coarse_narrow(lac_dtype dtype);
+
+/// [items, 2, 1]: magnitudes of a matrix, powers of two by which it is brought near 1.
+lac_status lac_coarse_units(lac_context *ctx, const lac_setup *setup, lac_array **out);
+
+/// Pivots of n rows below this share of what they began with are zero in a matrix of that dtype.
+double lac_coarse_rounding(lac_dtype dtype, int64_t n);
 
 // The factors are made and used on the host, and are small: arrays of a device travel.
 

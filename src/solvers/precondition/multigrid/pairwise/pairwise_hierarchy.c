@@ -2,15 +2,9 @@
 /// @file pairwise_hierarchy.c
 /// From a matrix to its hierarchy: match, merge, add up; and again with the result, until it is small.
 
-#include <math.h>
-
 #include "solvers/precondition/multigrid/pairwise/hierarchy.h"
 
 enum { COARSE_GOAL = 100 };  // rows of a dense inverse that is cheap to make and to apply
-
-// Pivots of the coarsest level below this are zero: what is left of a singular matrix in f32, and in f64 (times the
-// root of n).
-static const double ROUNDING_SINGLE = 2.4e-7, ROUNDING_DOUBLE = 2e-15;
 
 static const double OMEGA = 0.8;  // of Jacobi sweeps: the spectrum of D^-1 A ends at 2
 
@@ -90,18 +84,6 @@ static lac_status make(lac_context *ctx, lac_dtype dtype, int ndim, int64_t a, i
   return lac_array_create(ctx, dtype, ndim, (const int64_t[]){a, b, c}, out);
 }
 
-static lac_status hierarchy_units(lac_context *ctx, lac_hierarchy *h, const lac_array *largest) {
-  lac_status status = LAC_OK;
-  lac_array *column = NULL;
-  int64_t nnz = h->levels->patterns[0]->nnz;
-  LAC_TRY(make(ctx, LAC_F64, 3, h->items, 2, 1, &h->unit));
-  if (!largest) LAC_TRY(lac_array_reshape(ctx, h->values[0], 3, (const int64_t[]){h->items, nnz, 1}, &column));
-  LAC_TRY(ctx->kernels->pairwise->magnitudes(ctx, largest ? largest : column, NULL, h->unit));
-done:
-  lac_array_destroy(&column);
-  return status;
-}
-
 static lac_level_view view_of(const lac_hierarchy *h, int level, const lac_array *values) {
   const lac_pattern *p = h->levels->patterns[level];
   return (lac_level_view){.rows = {p->rows, p->cols, p->offsets, p->columns, NULL},
@@ -154,8 +136,7 @@ static lac_status hierarchy_invert(lac_context *ctx, lac_hierarchy *h, const lac
   int last = h->levels->count - 1;
   const lac_pattern *pattern = h->levels->patterns[last];
   lac_dtype full = lac_dtype_is_complex(h->dtype) ? LAC_C128 : LAC_F64;
-  bool is_single = lac_dtype_real(h->dtype) == LAC_F32;
-  double rounding = is_single ? ROUNDING_SINGLE : ROUNDING_DOUBLE * sqrt((double)pattern->rows);
+  double rounding = lac_coarse_rounding(h->dtype, pattern->rows);
   lac_array *inverse = NULL, *values = NULL, *column = NULL, *scaled = NULL;
   lac_coarse *coarse = NULL;
 
@@ -204,8 +185,6 @@ done:
   return status;
 }
 
-static lac_dtype narrow_of(lac_dtype dtype) { return lac_dtype_is_complex(dtype) ? LAC_C64 : LAC_F32; }
-
 lac_status lac_hierarchy_create(lac_context *ctx, const lac_setup *setup, const lac_levels *like, lac_hierarchy **out) {
   lac_status status = LAC_OK;
   lac_hierarchy *h = NULL;
@@ -225,11 +204,11 @@ lac_status lac_hierarchy_create(lac_context *ctx, const lac_setup *setup, const 
     LAC_TRY(levels_create(ctx, pattern, &h->levels));
   }
   h->dtype = setup->values->meta.dtype;
-  h->narrow = options->full_precision ? h->dtype : narrow_of(h->dtype);
+  h->narrow = options->full_precision ? h->dtype : lac_coarse_narrow(h->dtype);
   h->is_hermitian = setup->is_hermitian;
   h->items = setup->values->meta.shape[0];
   h->values[0] = lac_array_retain(setup->values);
-  LAC_TRY(hierarchy_units(ctx, h, setup->largest));
+  LAC_TRY(lac_coarse_units(ctx, setup, &h->unit));
   LAC_TRY(hierarchy_fill(ctx, h, options, !like));
   *out = h, h = NULL;
 done:

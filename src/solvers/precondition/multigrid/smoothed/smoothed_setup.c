@@ -279,7 +279,7 @@ static void shape_count(smoothed_shape *shape, lac_dtype dtype) {
 static lac_dtype setup_dtype(const lac_setup *setup) {
   lac_dtype dtype = setup->values->meta.dtype;
   if (setup->options->preconditioner.full_precision || setup->contrast > SETUP_STIFF) return dtype;
-  return dtype == LAC_F64 ? LAC_F32 : dtype == LAC_C128 ? LAC_C64 : dtype;
+  return lac_coarse_narrow(dtype);
 }
 
 /// The pattern that values are read by: the caller's, or with rows at their places.

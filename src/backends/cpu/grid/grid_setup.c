@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file grid_setup.c
+/// From the matrix of a grid to that of the next one, by interpolation that follows the entries (Dendy 1982).
+///
+///     between two points of the next grid   p_w = -(a_w + a_nw + a_sw) / (a + a_n + a_s), e and columns alike
+///     in the middle of four                 p_sw = -(a_sw + a_s p_w(s) + a_w p_s(w)) / a, and so for the others
+///     next matrix                           P^T A P: nine-point, whatever A is
+///
+/// Along a jump of the coefficient, interpolation follows the stiffer side. Where the diagonal is smaller than what a
+/// point would take from its neighbours, the shares of these are taken. Interpolation is real, by the real parts of
+/// entries, so that the cycle of op(A) is op of the cycle.
+
+#include "backends/cpu/grid/grid.h"
+
+#include "backends/cpu/base/types.h"
+
+/// Lines of numbers that a part has of each row of cells in hand: weights, the entries of nine directions and four
+/// colours, and so many of A P.
+enum {
+  SETUP_WEST,
+  SETUP_EAST,
+  SETUP_BEFORE,
+  SETUP_BEHIND,
+  SETUP_CORNER,
+  SETUP_MATRIX = SETUP_CORNER + 4,
+  SETUP_PRODUCT = SETUP_MATRIX + 36,
+  SETUP_LINES = SETUP_PRODUCT + 36,
+  SETUP_ROWS = 3
+};
+
+/// The points of the next grid that a colour is interpolated from: cells away, and the line of weights; -1: ones.
+typedef struct setup_parent {
+  int down, across, line;
+} setup_parent;
+
+typedef struct setup_family {
+  int count;
+  setup_parent each[4];
+} setup_family;
+
+static const setup_family setup_parents[LAC_GRID_COLOURS] = {
+    {1, {{0, 0, -1}}},
+    {2, {{0, 0, SETUP_WEST}, {0, 1, SETUP_EAST}}},
+    {2, {{0, 0, SETUP_BEFORE}, {1, 0, SETUP_BEHIND}}},
+    {4, {{0, 0, SETUP_CORNER}, {0, 1, SETUP_CORNER + 1}, {1, 0, SETUP_CORNER + 2}, {1, 1, SETUP_CORNER + 3}}},
+};
+
+typedef struct setup_job {
+  lac_grid grid, next;
+  bool is_first, is_half;
+  bool is_wide_offset, is_wide_column;
+  const void *offsets, *columns;
+  int64_t nnz;
+  const void *values;
+  const double *unit;
+  void *planes, *weights, *out;
+} setup_job;
+
+static inline int64_t setup_offset(const setup_job *j, int64_t i) {
+  return j->is_wide_offset ? ((const int64_t *)j->offsets)[i] : ((const int32_t *)j->offsets)[i];
+}
+
+static inline int64_t setup_column(const setup_job *j, int64_t q) {
+  return j->is_wide_column ? ((const int64_t *)j->columns)[q] : ((const int32_t *)j->columns)[q];
+}
+
+/// What entries towards two neighbours are multiplied by, given their sums and that of the entries along the middle.
+static inline double setup_share(double p, double q, double along, double diagonal) {
+  double size = fabs(p) + fabs(q), d = diagonal < 0 ? -along : along, sign = diagonal < 0 ? -1 : 1;
+  if (size == 0) return 0;
+  return d > 0 && 2 * d >= size ? sign / d : sign / size;
+}
+
+// Lines that are added to are never those that are read.
+#if defined(__clang__)
+#define VECTOR_LOOP PRAGMA(clang loop vectorize(assume_safety))
+#else
+#define VECTOR_LOOP PRAGMA(GCC ivdep)
+#endif
+
+#define KERNEL_FILE "backends/cpu/grid/grid_setup_kernel.h"
+#include "backends/cpu/pairwise/pairwise_pairs.h"
+
+static const grid_part set_ups[4][2] = TABLE_PAIRS(set_up);
+
+lac_status cpu_grid_coarsened(lac_context *ctx, const lac_pattern *pattern, const lac_array *values,
+                              const lac_array *unit, const lac_grid_level *level, const lac_grid *next,
+                              lac_array *out) {
+  lac_status status = LAC_OK;
+  lac_dtype wide = values->meta.dtype, narrow = level->planes->meta.dtype;
+  setup_job job = {.grid = level->grid, .next = *next, .is_first = pattern != NULL, .is_half = level->is_half};
+
+  if (pattern) {
+    LAC_TRY(lac_buffer_on(ctx, pattern->offsets, &job.offsets));
+    LAC_TRY(lac_buffer_on(ctx, pattern->columns, &job.columns));
+    job.is_wide_offset = pattern->offsets->type == LAC_I64;
+    job.is_wide_column = pattern->columns->type == LAC_I64;
+    job.nnz = pattern->nnz;
+  }
+  job.values = cpu_data(values);
+  job.unit = unit ? cpu_data(unit) : NULL;
+  job.planes = cpu_edit(level->planes);
+  job.weights = cpu_edit(level->weights);
+  job.out = cpu_edit(out);
+  LAC_TRY(cpu_fill(ctx, level->planes, 0, 0));
+  LAC_TRY(cpu_fill(ctx, level->weights, 0, 0));
+  LAC_TRY(cpu_fill(ctx, out, 0, 0));
+  LAC_TRY(grid_run(ctx, level->planes->meta.shape[0], 1, &level->grid,
+                   (size_t)((SETUP_ROWS * SETUP_LINES + 9) * level->grid.stride) * lac_dtype_size(out->meta.dtype),
+                   set_ups[wide][wide != narrow], &job));
+done:
+  return status;
+}
+
+lac_status cpu_grid_listed(lac_context *ctx, const lac_grid *grid, const lac_array *planes, const lac_pattern *pattern,
+                           lac_array *values) {
+  size_t number = lac_dtype_size(values->meta.dtype);
+  int64_t room = lac_grid_room(grid);
+  char *to = cpu_edit(values);
+
+  (void)ctx;
+  for (int64_t item = 0; item < values->meta.shape[0]; ++item) {
+    const char *from = (const char *)cpu_data(planes) + (size_t)(item * LAC_GRID_DIRECTIONS * room) * number;
+    for (int64_t i = 0; i < pattern->rows; ++i) {
+      int64_t y = i / grid->width, x = i % grid->width;
+      int64_t at = ((y / 2 + 1) * LAC_GRID_COLOURS + 2 * (y % 2) + x % 2) * grid->stride + 1 + x / 2;
+      for (int64_t q = lac_buffer_get(pattern->offsets, i); q < lac_buffer_get(pattern->offsets, i + 1); ++q) {
+        int64_t column = lac_buffer_get(pattern->columns, q), dy = column / grid->width - y,
+                dx = column % grid->width - x;
+        memcpy(to, from + (size_t)(((dy + 1) * 3 + dx + 1) * room + at) * number, number);
+        to += number;
+      }
+    }
+  }
+  return LAC_OK;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file grid.h
+/// A hierarchy of matrices on ever coarser grids: every second point of every second row is kept.
+
+#ifndef LACUNA_SOLVERS_PRECONDITION_MULTIGRID_GRID_GRID_H
+#define LACUNA_SOLVERS_PRECONDITION_MULTIGRID_GRID_GRID_H
+
+#include "kernels/grid.h"
+#include "solvers/precondition/multigrid/coarse/coarse.h"
+#include "solvers/precondition/preconditioner.h"
+
+typedef struct grid_hierarchy {
+  lac_dtype dtype, narrow;  // of the matrix, of the hierarchy
+  bool is_hermitian;        // A^H is A
+  int64_t items;            // matrices
+  int count;                // of levels; the last is solved directly
+  lac_grid last;
+  lac_array *unit;                    // [items, 2, 1]: magnitudes of the matrix
+  lac_grid_level levels[LAC_LEVELS];  // all but the last
+  lac_array *inverse;                 // [items, n, n] of the last
+} grid_hierarchy;
+
+/// The hierarchy of a matrix on a grid.
+lac_status grid_hierarchy_create(lac_context *ctx, const lac_setup *setup, const lac_grid *grid, grid_hierarchy **out);
+void grid_hierarchy_destroy(grid_hierarchy *h);
+
+/// x = op(M)^-1 b by one cycle (grid_cycle.c).
+lac_status grid_hierarchy_cycle(lac_context *ctx, const grid_hierarchy *h, lac_form form, const lac_array *b,
+                                lac_array *x);
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file grid_hierarchy.c
+/// From a matrix on a grid to those on coarser ones, until one is small enough for a dense inverse.
+
+#include "solvers/precondition/multigrid/grid/grid.h"
+
+enum { COARSE_GOAL = 100 };  // points of a grid whose inverse is cheap to make and to apply
+static const double STIFF = 1e5;
+
+static lac_status make(lac_context *ctx, lac_dtype dtype, int64_t a, int64_t b, int64_t c, lac_array **out) {
+  return lac_array_create(ctx, dtype, 3, (const int64_t[]){a, b, c}, out);
+}
+
+static lac_dtype full_of(lac_dtype dtype) { return lac_dtype_is_complex(dtype) ? LAC_C128 : LAC_F64; }
+
+/// The pattern of all neighbours on a grid.
+static lac_status neighbours(lac_context *ctx, const lac_grid *grid, lac_pattern **out) {
+  lac_status status = LAC_OK;
+  int64_t n = grid->width * grid->height, nnz = 0, *offsets = NULL, *columns = NULL;
+
+  LAC_ALLOC(offsets, n + 1);
+  LAC_ALLOC(columns, LAC_GRID_DIRECTIONS * n);
+  for (int64_t i = 0; i < n; ++i) {
+    offsets[i] = nnz;
+    for (int d = 0; d < LAC_GRID_DIRECTIONS; ++d) {
+      int64_t y = i / grid->width + d / 3 - 1, x = i % grid->width + d % 3 - 1;
+      if (y >= 0 && y < grid->height && x >= 0 && x < grid->width) columns[nnz++] = y * grid->width + x;
+    }
+  }
+  offsets[n] = nnz;
+  LAC_TRY(lac_pattern_from_csr(ctx, n, n, LAC_I64, offsets, columns, LAC_WIDTH_AUTO, out, NULL));
+done:
+  lac_free(offsets);
+  lac_free(columns);
+  return status;
+}
+
+/// The inverse of the last level, whose entries are `planes`.
+static lac_status invert(lac_context *ctx, grid_hierarchy *h, const lac_array *planes) {
+  lac_status status = LAC_OK;
+  lac_pattern *pattern = NULL;
+  lac_array *values = NULL, *inverse = NULL;
+  lac_coarse *coarse = NULL;
+  int64_t n = h->last.width * h->last.height;
+  lac_dtype full = full_of(h->dtype);
+
+  LAC_TRY(neighbours(ctx, &h->last, &pattern));
+  LAC_TRY(lac_array_create(ctx, full, 2, (const int64_t[]){h->items, pattern->nnz}, &values));
+  LAC_TRY(ctx->kernels->grid->listed(ctx, &h->last, planes, pattern, values));
+  LAC_TRY(make(ctx, full, h->items, n, n, &inverse));
+  LAC_TRY(lac_coarse_create(ctx, pattern, values, h->is_hermitian, lac_coarse_rounding(h->dtype, n), &coarse));
+  LAC_TRY(lac_coarse_inverse(ctx, coarse, inverse));
+  if (h->narrow == full) {
+    h->inverse = inverse, inverse = NULL;
+  } else {
+    LAC_TRY(make(ctx, h->narrow, h->items, n, n, &h->inverse));
+    LAC_TRY(ctx->kernels->cast(ctx, inverse, h->inverse));
+  }
+done:
+  lac_coarse_destroy(coarse);
+  lac_array_destroy(&values);
+  lac_array_destroy(&inverse);
+  lac_object_release(pattern);
+  return status;
+}
+
+static lac_status open_level(lac_context *ctx, const grid_hierarchy *h, const lac_grid *grid, lac_grid_level *level) {
+  lac_status status = LAC_OK;
+  bool is_half = h->is_hermitian && !lac_dtype_is_complex(h->dtype);
+
+  *level = (lac_grid_level){.grid = *grid, .is_half = is_half};
+  LAC_TRY(
+      make(ctx, h->narrow, h->items, lac_grid_planes(grid->has_corners, is_half), lac_grid_room(grid), &level->planes));
+  LAC_TRY(make(ctx, lac_dtype_real(h->narrow), h->items, LAC_GRID_WEIGHTS, lac_grid_cells(grid), &level->weights));
+done:
+  return status;
+}
+
+/// Level by level; there are at least two.
+static lac_status fill(lac_context *ctx, grid_hierarchy *h, const lac_setup *setup, lac_grid grid) {
+  lac_status status = LAC_OK;
+  lac_array *planes = NULL, *next = NULL;
+  int64_t goal = lac_coarse_rows(&setup->options->preconditioner);
+  int most = lac_coarse_levels(&setup->options->preconditioner);
+
+  if (goal > COARSE_GOAL) goal = COARSE_GOAL;
+  for (h->count = 1; h->count == 1 || grid.width * grid.height > goal; ++h->count) {
+    lac_grid coarser = lac_grid_next(&grid);
+    lac_grid_level *level = &h->levels[h->count - 1];
+    LAC_TRY(lac_context_look(ctx, "the set-up of multigrid"));
+    LAC_CHECK(h->count < most, LAC_ERR_ARG,
+              "multigrid: a grid of %lld by %lld points is still too large to be solved directly after %d levels; "
+              "raise max_levels or coarse_rows",
+              (long long)grid.width, (long long)grid.height, most);
+    LAC_TRY(open_level(ctx, h, &grid, level));
+    LAC_TRY(make(ctx, full_of(h->dtype), h->items, LAC_GRID_DIRECTIONS, lac_grid_room(&coarser), &next));
+    LAC_TRY(ctx->kernels->grid->coarsened(ctx, planes ? NULL : setup->pattern, planes ? planes : setup->values,
+                                          planes ? NULL : h->unit, level, &coarser, next));
+    lac_array_destroy(&planes);
+    planes = next, next = NULL;
+    h->last = grid = coarser;
+  }
+  LAC_TRY(invert(ctx, h, planes));
+done:
+  lac_array_destroy(&planes);
+  lac_array_destroy(&next);
+  return status;
+}
+
+/// Numbers of half the bytes serve, unless a row's neighbours are much stiffer.
+static bool is_narrow(const lac_setup *setup) {
+  return !setup->options->preconditioner.full_precision && setup->contrast <= STIFF;
+}
+
+lac_status grid_hierarchy_create(lac_context *ctx, const lac_setup *setup, const lac_grid *grid, grid_hierarchy **out) {
+  lac_status status = LAC_OK;
+  grid_hierarchy *h = NULL;
+
+  LAC_ALLOC(h, 1);
+  h->dtype = setup->values->meta.dtype;
+  h->narrow = is_narrow(setup) ? lac_coarse_narrow(h->dtype) : h->dtype;
+  h->is_hermitian = setup->is_hermitian;
+  h->items = setup->values->meta.shape[0];
+  LAC_TRY(lac_coarse_units(ctx, setup, &h->unit));
+  LAC_TRY(fill(ctx, h, setup, *grid));
+  *out = h, h = NULL;
+done:
+  grid_hierarchy_destroy(h);
+  return status;
+}
+
+void grid_hierarchy_destroy(grid_hierarchy *h) {
+  if (!h) return;
+  for (int l = 0; l < LAC_LEVELS; ++l) {
+    lac_array_destroy(&h->levels[l].planes);
+    lac_array_destroy(&h->levels[l].weights);
+  }
+  lac_array_destroy(&h->unit);
+  lac_array_destroy(&h->inverse);
+  lac_free(h);
+}
