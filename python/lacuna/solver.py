@@ -78,7 +78,8 @@ class Solver(Handle):
     preconditioner: "auto", "identity", "jacobi", "block_jacobi" (block), "ssor" (omega), "ic0", "ilu0", "chebyshev"
     (degree), "multigrid" (multigrid="grid", "pairwise" or "smoothed", strength, full_precision, coarse_rows,
     max_levels), a direct method, a Factor, or a function (x, op) -> y of NumPy arrays [items, n, k] that applies
-    op(M)^-1, op being "N", "T", "H" or "conjugated". Each that has a name is a method too: its factor's solve applies it once.
+    op(M)^-1, op being "N", "T", "H" or "conjugated". Each that has a name is a method too: its factor's solve applies
+    it once.
 
     Hints for multigrid, which do not make "auto" iterate: near_null (n, m), vectors that the matrix takes nearly to
     zero, or coordinates (nodes, 2 or 3), from which the rigid motions of an elastic body follow.
