@@ -43,6 +43,7 @@ typedef struct multigrid_part {
   const lac_preconditioner_table *table;
   void *inner;
   multigrid_look look;  // by which it was chosen
+  double contrast;      // of the values for which it was
   char reason[160];
 } multigrid_part;
 
@@ -242,6 +243,7 @@ static lac_status multigrid_create(lac_context *ctx, const lac_setup *setup, voi
     if (nodes) own.nodes = nodes;
   }
   LAC_ALLOC(part, 1);
+  part->contrast = own.contrast;
   LAC_TRY(choice_create(ctx, &own, part));
   *out = part, part = NULL;
 done:
@@ -267,6 +269,12 @@ done:
   return status;
 }
 
+/// On a grid without stiff rows new ones would only cost iterations, and the look is quick to notice many.
+static bool refresh_needs_contrast(const multigrid_part *old) {
+  if (old->table == &lac_preconditioner_grid) return old->contrast > CHOICE_STIFF;
+  return old->table == &lac_preconditioner_smoothed;
+}
+
 static lac_status multigrid_refresh(lac_context *ctx, const lac_setup *setup, const void *like, void **out) {
   lac_status status = LAC_OK;
   const multigrid_part *old = like;
@@ -274,11 +282,12 @@ static lac_status multigrid_refresh(lac_context *ctx, const lac_setup *setup, co
   lac_setup own = *setup;
   multigrid_part *part = NULL;
 
-  if (old->table != &lac_preconditioner_pairwise) LAC_TRY(choice_contrast(ctx, &own));
+  if (refresh_needs_contrast(old)) LAC_TRY(choice_contrast(ctx, &own));
   if (old->table != &lac_preconditioner_smoothed && is_chosen) LAC_TRY(refresh_chosen(ctx, setup, old));
   LAC_ALLOC(part, 1);
   part->table = old->table;
   part->look = old->look;
+  part->contrast = old->contrast;
   memcpy(part->reason, old->reason, sizeof part->reason);
   LAC_TRY(part->table->refresh(ctx, &own, old->inner, &part->inner));
   *out = part, part = NULL;
