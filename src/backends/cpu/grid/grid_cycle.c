@@ -18,17 +18,8 @@
 
 #include "backends/cpu/grid/grid.h"
 
-#include "backends/cpu/base/types.h"
-
 /// Rows of cells in hand, a power of two, and those that a part begins with before its own.
 enum { CYCLE_ROWS = 8, CYCLE_AHEAD = 4 };
-
-// What a loop writes is never what it reads of other points.
-#if defined(__clang__)
-#define VECTOR_LOOP PRAGMA(clang loop vectorize(assume_safety))
-#else
-#define VECTOR_LOOP PRAGMA(GCC ivdep)
-#endif
 
 /// Directions of some neighbours.
 typedef struct cycle_reach {

@@ -12,8 +12,6 @@
 
 #include "backends/cpu/grid/grid.h"
 
-#include "backends/cpu/base/types.h"
-
 /// Lines of numbers that a part has of each row of cells in hand: weights, the entries of nine directions and four
 /// colours, and so many of A P.
 enum {
@@ -70,13 +68,6 @@ static inline double setup_share(double p, double q, double along, double diagon
   if (size == 0) return 0;
   return d > 0 && 2 * d >= size ? sign / d : sign / size;
 }
-
-// Lines that are added to are never those that are read.
-#if defined(__clang__)
-#define VECTOR_LOOP PRAGMA(clang loop vectorize(assume_safety))
-#else
-#define VECTOR_LOOP PRAGMA(GCC ivdep)
-#endif
 
 #define KERNEL_FILE "backends/cpu/grid/grid_setup_kernel.h"
 #include "backends/cpu/pairwise/pairwise_pairs.h"
