@@ -26,6 +26,12 @@ static inline grid_neighbour grid_next_to(int colour, int direction) {
   return (grid_neighbour){2 * (y & 1) + (x & 1), (y >> 1), (x >> 1)};
 }
 
+/// The direction in which a point lies whose number is larger by `away`; -1: it is no neighbour, wherever rows end.
+static inline int grid_direction(int64_t width, int64_t away) {
+  int64_t down = away < -1 ? -1 : away > 1 ? 1 : 0, across = away - down * width;
+  return across >= -1 && across <= 1 ? (int)((down + 1) * 3 + across + 1) : -1;
+}
+
 static inline bool grid_is_corner(int direction) { return direction % 2 == 0 && direction != LAC_GRID_HERE; }
 
 /// Rows of cells [begin, end) of one item and column, with room to work in.

@@ -18,10 +18,9 @@ typedef struct find_job {
 
 /// The direction of an entry; -1: it leads elsewhere.
 static int direction_of(int64_t width, int64_t row, int64_t column) {
-  int64_t away = column - row, down = away < -1 ? -1 : away > 1 ? 1 : 0, across = away - down * width;
-  if (across < -1 || across > 1) return -1;
-  int64_t x = row % width + across;
-  return x >= 0 && x < width ? (int)((down + 1) * 3 + across + 1) : -1;
+  int direction = grid_direction(width, column - row);
+  int64_t x = row % width + direction % 3 - 1;
+  return direction >= 0 && x >= 0 && x < width ? direction : -1;
 }
 
 static void look_rows(const void *shared, int64_t begin, int64_t end) {

@@ -116,9 +116,9 @@ lac_status cpu_grid_listed(lac_context *ctx, const lac_grid *grid, const lac_arr
       int64_t y = i / grid->width, x = i % grid->width;
       int64_t at = ((y / 2 + 1) * LAC_GRID_COLOURS + 2 * (y % 2) + x % 2) * grid->stride + 1 + x / 2;
       for (int64_t q = lac_buffer_get(pattern->offsets, i); q < lac_buffer_get(pattern->offsets, i + 1); ++q) {
-        int64_t column = lac_buffer_get(pattern->columns, q), dy = column / grid->width - y,
-                dx = column % grid->width - x;
-        memcpy(to, from + (size_t)(((dy + 1) * 3 + dx + 1) * room + at) * number, number);
+        int64_t column = lac_buffer_get(pattern->columns, q), dy = column / grid->width - y;
+        int64_t direction = (dy + 1) * 3 + column % grid->width - x + 1;  // of narrow grids too
+        memcpy(to, from + (size_t)(direction * room + at) * number, number);
         to += number;
       }
     }

@@ -17,8 +17,8 @@ static void VN(read_rows)(const setup_job *j, const T *values, double unit, int6
   for (int64_t y = 2 * cell; y < 2 * cell + 2 && y < g->height; ++y) {
     for (int64_t x = 0, i = y * g->width; x < g->width; ++x, ++i) {
       for (int64_t q = setup_offset(j, i), last = setup_offset(j, i + 1); q < last; ++q) {
-        int64_t away = setup_column(j, q) - i, down = away < -1 ? -1 : away > 1 ? 1 : 0;
-        a[(down + 1) * 3 + (away - down * g->width) + 1][2 * (y % 2) + x % 2][x / 2] = (W)values[q] * unit;
+        int direction = grid_direction(g->width, setup_column(j, q) - i);
+        a[direction][2 * (y % 2) + x % 2][x / 2] = (W)values[q] * unit;
       }
     }
   }
