@@ -22,15 +22,15 @@ total: NDArray[Any] = lacuna.sum(b, axis=(0,))
 lacuna.slice(b, 0, None, 1)
 lacuna.show_backends()
 
-lacuna.spmm(values, pattern, b)  # type: ignore[arg-type]
-lacuna.spmm(pattern, values)  # type: ignore[call-arg]
-lacuna.spmm(pattern, values, b, op="C")  # type: ignore[arg-type]
-lacuna.solve(pattern, values, b, tolerance=1e-9)  # type: ignore[call-arg]
+lacuna.spmm(values, pattern, b)  # type: ignore[call-overload]
+lacuna.spmm(pattern, values)  # type: ignore[call-overload]
+lacuna.spmm(pattern, values, b, op="C")  # type: ignore[call-overload]
+lacuna.solve(pattern, values, b, tolerance=1e-9)  # type: ignore[call-overload]
 number: float = lacuna.spmm(pattern, values, b)  # type: ignore[assignment]
 
 tensor = torch.ones(2)
 lt.spmm(pattern, tensor, tensor, op="T")
-lt.spmm(pattern, tensor, tensor, op="C")  # type: ignore[arg-type]
+lt.spmm(pattern, tensor, tensor, op="C")  # type: ignore[call-overload]
 lt.no_such_function(tensor)  # type: ignore[attr-defined]
 
 triple: tuple[lacuna.Pattern, lacuna.Map] = pattern.transpose()
@@ -53,6 +53,8 @@ B: lt.SparseTensor = (A + A.T) * 2.0
 x: torch.Tensor = A.solve(tensor, method="cg", rtol=1e-9)
 y, info = A.solve(tensor, return_info=True)
 converged: bool = info.converged
+x = lt.solve(A, tensor, op="T")
+x = lt.spgemm(A, pattern, tensor)
 factors: lt.Factorization = A.lu()
 dets: list[torch.Tensor] = lt.SparseTensorList([A, B]).det()
 lt.nn.SparseLinear(A, bias=False)

@@ -4,6 +4,7 @@
 import torch
 
 from ...errors import ArgumentError, ShapeError, UnsupportedError
+from .._matrices import Matrix
 from .arithmetic import Arithmetic
 from .conversions import Conversions
 from .dispatched import Dispatched
@@ -25,7 +26,7 @@ _SHOWN = 6  # entries in a repr
 
 class SparseTensor(
     Makers, Moves, Arithmetic, Products, Shapes, Indexing, Reductions, Solves, Predicates, Layouts, Conversions, Stored,
-    Dispatched, public_name="lacuna.torch.SparseTensor",
+    Dispatched, Matrix, public_name="lacuna.torch.SparseTensor",
 ):  # fmt: skip
     """A sparse matrix, or a batch of them on one pattern, whose values are a tensor of the caller's.
 
