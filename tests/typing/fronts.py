@@ -9,6 +9,11 @@ import torch
 from numpy.typing import NDArray
 
 import lacuna
+import lacuna.compat
+import lacuna.compat.numml.sparse as numml
+import lacuna.compat.torch_sla as sla
+import lacuna.compat.torch_sla.datasets.problems as problems
+import lacuna.compat.torchsparsegradutils as tsgu
 import lacuna.scipy as ls
 import lacuna.torch as lt
 
@@ -69,3 +74,15 @@ lu: ls.LU = ls.splu(object())
 solved = lu.solve(b, trans="T")
 ls.cg(object(), b, tol=1e-9)  # type: ignore[call-arg]
 ls.splu(object()).no_such_method()  # type: ignore[attr-defined]
+
+z: torch.Tensor = sla.spsolve(tensor, tensor, tensor, (2, 2), tensor, atol=1e-9)
+names: list[str] = sla.get_available_backends()
+problem: problems.SparseProblem = problems.poisson_2d(m=7)
+z = tsgu.sparse_generic_solve(tensor, tensor, solve=None)
+low, high = tsgu.utils.random_sparse.make_spd_sparse(3, torch.sparse_coo, torch.float64, torch.int64, "cpu")
+N: numml.SparseCSRTensor = numml.eye(3, k=1)
+sla.spsolve(tensor, tensor, tensor, (2, 2), tensor, atol="small")  # type: ignore[arg-type]
+problems.poisson_2d(size=7)  # type: ignore[call-arg]
+tsgu.sparse_logsumexp(tensor, dim="rows")  # type: ignore[arg-type]
+numml.eye("three")  # type: ignore[arg-type]
+lacuna.compat.install(7)  # type: ignore[arg-type]

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_sla.det: how log-determinants are computed, as a bundle of options."""
 
+from __future__ import annotations
+
 import dataclasses
+from typing import TYPE_CHECKING
 
 from lacuna.torch import SparseTensor
 
 from .._scoped import Scoped
 from .._words import word
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
 
 _METHODS = {"auto": {}, "lu": {"method": "lu"}, "cholesky": {"method": "cholesky"}, "hutchinson": None}
 
@@ -25,7 +33,7 @@ class DetConfig(Scoped):
     detect_components: bool | None = None
 
 
-def logdet(A, **explicit):
+def logdet(A: SparseTensor, **explicit: Any) -> Tensor:
     """log|det A| from a factor; method="hutchinson" is the estimate of A.logdet_estimate."""
     said = DetConfig.merged(explicit)
     options = word("logdet: method", said.get("method", "auto"), _METHODS)
