@@ -6,6 +6,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+import torch
+
 from lacuna.torch import SparseTensor
 
 from .._scoped import Scoped
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _METHODS = {"auto": {}, "lu": {"method": "lu"}, "cholesky": {"method": "cholesky"}, "hutchinson": None}
+_DISTRIBUTIONS = {"rademacher": None, "gaussian": torch.randn, "normal": torch.randn}  # None: C's own
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,5 +42,7 @@ def logdet(A: SparseTensor, **explicit: Any) -> Tensor:
     options = word("logdet: method", said.get("method", "auto"), _METHODS)
     if options is not None:
         return SparseTensor.logdet(A, **options)
-    word("logdet: distribution", said.get("distribution", "rademacher"), {"rademacher": None})
-    return A.logdet_estimate(said.get("num_probes", 20), said.get("lanczos_iter", 30))[0]
+    draw = word("logdet: distribution", said.get("distribution", "rademacher"), _DISTRIBUTIONS)
+    count = said.get("num_probes", 20)
+    probes = draw(A.pattern.shape[0], count, dtype=A.dtype, device=A.device) if draw else count
+    return A.logdet_estimate(probes, said.get("lanczos_iter", 30))[0]

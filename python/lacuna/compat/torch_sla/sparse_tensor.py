@@ -50,10 +50,10 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
         return logdet(self, **options)
 
     def condition_number(self, ord=2):
-        """An estimate of norm(A, 1) norm(inv(A), 1) for ord=1; other norms belong to singular values."""
-        if ord != 1:
+        """An estimate of norm(A, ord) norm(inv(A), ord) for ord=1 and infinity; ord=2 belongs to singular values."""
+        if ord not in (1, math.inf, "inf"):
             return later("condition_number(ord != 1)", _SPECTRA)()
-        return 1 / self.factor().rcond()
+        return 1 / (self if ord == 1 else self.T).factor().rcond()
 
     # -- reductions: of stored values, as the peer documents them -------------------------------------------------
 
@@ -177,7 +177,7 @@ class SparseTensorList(lt.SparseTensorList, public_name="lacuna.compat.torch_sla
 
 def auto_select_method(
     nnz: int, n: int, dtype: torch.dtype, is_cuda: bool, is_spd: bool = False, memory_threshold: float = 0.8,
-) -> str:  # fmt: skip
+) -> tuple[str, str]:  # fmt: skip
     """(backend, method) in the peer's words; what a solve really takes is in the report of A.solver()."""
     direct = ("cudss" if is_cuda else "scipy", "cholesky" if is_spd else "lu")
     if not is_cuda or estimate_direct_solver_memory(nnz, n, dtype) <= memory_threshold * get_available_gpu_memory():
