@@ -13,7 +13,7 @@ from ._core import check, ffi, lib
 from ._interned import interned
 from ._dtypes import computed
 from ._matrices import Front
-from .errors import ArgumentError, DtypeError
+from .errors import ArgumentError, DtypeError, ShapeError
 from .pattern import Pattern, _sizes
 
 if TYPE_CHECKING:
@@ -121,6 +121,8 @@ def to_scipy(pattern, values, like=None):
             f"to_scipy: like is a {type(like).__name__}; it must be a SciPy matrix or array, whose format, class and "
             "index type the result then has"
         )
+    if np.shape(values)[:1] != (pattern.nnz,):
+        raise ShapeError(f"to_scipy: values have shape {np.shape(values)}; the pattern has {pattern.nnz} slots")
     offsets, columns = _indices(pattern, _index_dtype(pattern, like))
     form, more = ("csr", {}) if pattern.blocks == (1, 1) else ("bsr", {"blocksize": pattern.blocks})
     make = getattr(sparse, form + ("_matrix" if isinstance(like, sparse.spmatrix) else "_array"))

@@ -55,6 +55,8 @@ class SparseTensor(
     """
 
     def __init__(self, values, row_indices, col_indices, shape, sparse_dim=(-2, -1)):
+        if shape is None or isinstance(shape, int):
+            raise ArgumentError(f"SparseTensor: shape is {shape!r}; it must be (*batch, M, N)")
         shape = tuple(shape)
         at = first_sparse(shape, sparse_dim)
         self.structure = structured("coo", row_indices, col_indices, shape[at : at + 2])
