@@ -259,3 +259,29 @@ def test_gradients_of_many_directions_of_a_solve_with_a_report(batch, op):
     assert torch.autograd.gradcheck(solve, (values, b), check_batched_grad=True)
     rows = torch.autograd.functional.jacobian(solve, (values, b), vectorize=True)
     torch.testing.assert_close(rows, torch.autograd.functional.jacobian(solve, (values, b)))
+
+
+def test_what_vmap_maps_over_can_be_printed_and_is_not_factored():
+    many, said = torch.stack([MATRIX.values, 3 * MATRIX.values]), []
+    torch.func.vmap(lambda v: said.append(repr(MATRIX.with_values(v))) or v)(many)
+    assert "(2, 2)" in said[0] and "(0, 0): 2" in said[0]
+    with pytest.raises(lacuna.UnsupportedError, match="vmap maps over the values"):
+        torch.func.vmap(lambda v: MATRIX.with_values(v).is_positive_definite())(many)
+
+
+TRACED = {
+    "product": lambda v, b: MATRIX.with_values(v) @ b,
+    "solve": lambda v, b: MATRIX.with_values(v).solve(b),
+    "determinant": lambda v, b: MATRIX.with_values(v).det(),
+    "function": lambda v, b: lt.segment_softmax(MATRIX.pattern.row_map(), v),
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # torch.jit is deprecated
+@pytest.mark.parametrize("name", TRACED)
+def test_a_trace_of_torch_jit_computes_anew(name):
+    given = MATRIX.values.clone(), torch.ones(2, dtype=torch.float64)
+    traced, others = torch.jit.trace(TRACED[name], given), [(2 * x + 1).requires_grad_() for x in given]
+    torch.testing.assert_close(traced(*others), TRACED[name](*others))
+    grads = [torch.autograd.grad(f(*others).sum(), others[0])[0] for f in (traced, TRACED[name])]
+    torch.testing.assert_close(*grads)

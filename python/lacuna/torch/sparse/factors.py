@@ -32,8 +32,8 @@ class Factorization:
     def factor(self):
         """The lacuna.Factor."""
         if self._factor is None:
-            raise UnsupportedError("Factorization: compiled code and vmap have solves and determinants by a factor, and "
-                                   "not the factor itself; make it outside, A.lu()")  # fmt: skip
+            raise UnsupportedError("Factorization: compiled code and vmap have solves and determinants by a factor, "
+                                   "and not the factor itself; make it outside, A.lu()")  # fmt: skip
         return self._factor
 
     def _slots(self):

@@ -22,6 +22,7 @@ from ...errors import ConvergenceError, UnsupportedError
 from ...solver import Factor, read_report
 from .. import _private, sddmm, spmm
 from .._dtypes import in_one_dtype
+from .._levels import innermost
 from .._tensors import CODES, context_on, ready
 
 _ADJOINT = {"N": "H", "H": "N"}
@@ -75,6 +76,8 @@ class _Borrowed(Borrowed):
 
 def factored(solver, slots):
     """The Factor of values by slots, on the CPU or a device; one that the solver keeps is not made again."""
+    if innermost(slots)[1]:
+        raise UnsupportedError("factor: vmap maps over the values; give them outside of it as a batch, with_values()")
     device, (slots,) = ready("factor", [slots.detach()])
     ctx, out = context_on(device), ffi.new("lac_factor **")
     with _Borrowed(ctx, slots) as (array,):

@@ -4,6 +4,7 @@
 import torch
 
 from ...errors import ArgumentError, ShapeError, UnsupportedError
+from .._levels import innermost
 from .._matrices import Matrix
 from .arithmetic import Arithmetic
 from .conversions import Conversions
@@ -232,8 +233,8 @@ class SparseTensor(
     def _shown(self):
         """The first entries of the first matrix."""
         rows, columns = (side[:_SHOWN].tolist() for side in self.structure.rows_and_columns("cpu"))
-        values = self.values.detach()
-        for _ in self.batch_shape:
+        values, _ = innermost(self.values.detach())
+        while values.ndim > 1 + self.trailing:
             values = values[0] if values.shape[0] else values.new_zeros(values.shape[1:])
         numbers = [str(value.tolist()) if value.ndim else f"{value.item():.6g}" for value in values[:_SHOWN]]
         entries = [f"({row}, {column}): {number}" for row, column, number in zip(rows, columns, numbers)]
