@@ -215,6 +215,7 @@ REFUSED = {
     "a dimension twice": (lambda: MATRIX.sum((0, -2)), "a dimension twice"),
     "a dimension by name": (lambda: MATRIX.sum("rows"), "must be an integer"),
     "no shape": (lambda: lt.SparseTensor(MATRIX.values, [0, 0, 1], [0, 1, 1], None), "shape is None"),
+    "another number of features": (lambda: lt.nn.SparseLinear(MATRIX)(torch.ones(5, 3)), "it must end with 2"),
     "no patterns": (lambda: lt.block_diag([], []), "block_diag: there is no pattern"),
     "too few values": (lambda: pattern.to_scipy(np.ones(2)), "the pattern has 5 slots"),
 }  # fmt: skip
