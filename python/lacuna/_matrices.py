@@ -87,8 +87,8 @@ def _taking_one(front, function, places):
         if not any([front.is_matrix(one) for one in (*given[:1], *named.values())]):
             if given:
                 raise ArgumentError(
-                    f"{function.__name__}: the first argument is a {type(given[0]).__name__}; it must be a "
-                    "lacuna.Pattern, which values follow, or a sparse matrix"
+                    f"{function.__name__}: expected a lacuna.Pattern, got {type(given[0]).__name__}; values follow a "
+                    "pattern, and a sparse matrix stands for both"
                 )
             return function(*given, **named)
         return _called(front, function, places, given, named)
