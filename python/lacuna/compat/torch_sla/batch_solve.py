@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from lacuna.errors import ShapeError
+
 from .solve import native, solved
 from .sparse_tensor import SparseTensor
 
@@ -26,13 +28,19 @@ def spsolve_batch_same_layout(
     return solved(A, b_batch, method=method, atol=atol, maxiter=maxiter, **more)
 
 
+def _pairs(matrices, b_list):
+    if len(matrices) != len(b_list):
+        raise ShapeError(f"spsolve_batch: {len(matrices)} matrices and {len(b_list)} right-hand sides")
+    return zip(matrices, b_list)
+
+
 def spsolve_batch_different_layout(
     matrices: Sequence[tuple[Any, ...]], b_list: Sequence[Tensor], method: str = "auto", atol: float | None = None,
     maxiter: int | None = None, **more: Any,
 ) -> list[Tensor]:  # fmt: skip
     """[x_i] with A_i x_i = b_i for [(values, rows, columns, shape)]."""
     words = dict(method=method, atol=atol, maxiter=maxiter, **more)
-    return [solved(SparseTensor(*matrix), b, **words) for matrix, b in zip(matrices, b_list, strict=True)]
+    return [solved(SparseTensor(*matrix), b, **words) for matrix, b in _pairs(matrices, b_list)]
 
 
 def spsolve_batch_coo_same_layout(
@@ -47,7 +55,7 @@ def spsolve_batch_coo_different_layout(
     A_list: Sequence[Tensor], b_list: Sequence[Tensor], method: str = "auto", **kwargs: Any,
 ) -> list[Tensor]:  # fmt: skip
     """[x_i] with A_i x_i = b_i for torch sparse tensors."""
-    return [solved(SparseTensor.from_torch(A), b, method=method, **kwargs) for A, b in zip(A_list, b_list, strict=True)]
+    return [solved(SparseTensor.from_torch(A), b, method=method, **kwargs) for A, b in _pairs(A_list, b_list)]
 
 
 class ParallelBatchSolver:

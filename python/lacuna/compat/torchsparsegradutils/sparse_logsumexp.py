@@ -15,6 +15,8 @@ import lacuna.torch as lt
 from lacuna.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor
 
 _OUTPUTS = ("tuple", "padded", "nested")
@@ -27,12 +29,15 @@ def _matrix(who, given):
     return tensor
 
 
-def sparse_logsumexp(input: Tensor, dim: int, keepdim: bool = False, include_zeros: bool = True) -> Tensor:
+def sparse_logsumexp(
+    input: Tensor, dim: int | Sequence[int], keepdim: bool = False, include_zeros: bool = True
+) -> Tensor:
     """log(sum(exp(x))) over one dimension of each matrix, or over both."""
     tensor = _matrix("sparse_logsumexp", input)
-    dims = sorted({d % tensor.ndim for d in ([dim] if isinstance(dim, int) else dim)})
-    if not set(dims) <= set(tensor.sparse_dim):
+    asked = tensor._dims("sparse_logsumexp", dim)
+    if asked.batch:
         raise ArgumentError(f"sparse_logsumexp: dim is {dim}; those of the matrix are {tensor.sparse_dim}")
+    dims = asked.matrix
     if len(dims) == 1:
         return tensor.logsumexp(dims[0], keepdim, include_zeros)
     return torch.logsumexp(tensor.logsumexp(dims[1], True, include_zeros), dims, keepdim)

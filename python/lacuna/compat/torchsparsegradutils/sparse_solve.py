@@ -64,7 +64,10 @@ class By:
 
     @staticmethod
     def _told(x):
-        return x[0] if isinstance(x, tuple) else x
+        x = x[0] if isinstance(x, tuple) else x
+        if not isinstance(x, torch.Tensor):
+            raise ArgumentError(f"sparse_generic: the solver returned a {type(x).__name__}; it must be a tensor")
+        return x
 
 
 def _renamed(solve, options):
