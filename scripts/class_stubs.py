@@ -79,6 +79,7 @@ from typing import Any, Literal, overload
 
 import torch
 from torch import Tensor
+from typing_extensions import Self
 
 from ...pattern import Pattern
 from ...solver import Factor, Solver
@@ -148,6 +149,8 @@ def method_stub(cls, name, static):
     result = listed(RESULT_OF, f"the result of {cls.__name__}.{name}", name)
     if cls.__name__ == "SparseTensorList":
         result = of_list(name, result, names[1:] == ["args", "kwargs"])
+    elif cls.__name__ == "SparseTensor":
+        result = result.replace("SparseTensor", "Self")  # of a subclass, that
     mark = "    @property\n" if isinstance(static, property) else "    @classmethod\n" if is_class else ""
     wrong = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
     line = f"    def {name}({', '.join(given)}) -> {result}: ...{wrong}\n"

@@ -2,7 +2,6 @@
 """What computes here, what is missing, and what brings it: devices, the BLAS, engines, orderings, packages."""
 
 from collections import namedtuple
-from importlib import metadata
 
 from . import _library
 from ._core import context, lib, text
@@ -66,6 +65,8 @@ def _metis():
 
 
 def _package(name):
+    from importlib import metadata  # takes long to import
+
     try:
         return Backend("package", name, True, metadata.version(name))
     except metadata.PackageNotFoundError:

@@ -2,8 +2,7 @@
 """The functions of the NumPy front end, made from C's tables. Type checkers read _made.pyi, which is made of the same
 tables (scripts/check-stubs)."""
 
-from . import _numpy, _operators
-from ._docstrings import with_examples
-from ._scipy import taking_matrices
+from . import _docstrings, _matrices, _numpy, _operators, _scipy
 
-globals().update(with_examples(taking_matrices(_operators.of(_numpy, __package__), _operators.takes())))
+_functions = _matrices.taking_matrices(_scipy.SciPy(), _operators.of(_numpy, __package__), _operators.takes())
+globals().update(_docstrings.with_examples(_functions))

@@ -31,6 +31,8 @@ def resolve(op, keys, ints=(), floats=(), dtype=0):
     Constant: tracers call it once, and guard on the keys, which is why those come instead of the objects. The spec
     belongs to the youngest of the objects.
     """
+    if not keys:
+        raise ArgumentError(f"{op.removeprefix('functions.')}: there is no pattern; give at least one")
     home = found(keys[0]) if len(keys) == 1 else youngest([found(key) for key in keys])
     request, names = (op, keys, ints, floats, dtype), home.family.names
     name = names.get(request)

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SciPy's sparse matrices and arrays: in as a pattern with values, straight into functions, and out again.
-
-One rule: a matrix in the place of a pattern or solver stands for its pattern, and for the values that belong to it,
-which are then left out: spmm(A, x) is spmm(pattern, values, x) with pattern, values = from_scipy(A).
+"""SciPy's sparse matrices and arrays: in as a pattern with values, straight into functions (_matrices.py), and out
+again.
 """
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +12,9 @@ import numpy as np
 from ._core import check, ffi, lib
 from ._interned import interned
 from ._dtypes import computed
-from ._parameters import ARRAYS
-from .errors import ArgumentError, DtypeError
+from ._matrices import Front
+from .errors import ArgumentError, DtypeError, ShapeError
 from .pattern import Pattern, _sizes
-from .solver import Factor, Solver
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -125,6 +121,8 @@ def to_scipy(pattern, values, like=None):
             f"to_scipy: like is a {type(like).__name__}; it must be a SciPy matrix or array, whose format, class and "
             "index type the result then has"
         )
+    if np.shape(values)[:1] != (pattern.nnz,):
+        raise ShapeError(f"to_scipy: values have shape {np.shape(values)}; the pattern has {pattern.nnz} slots")
     offsets, columns = _indices(pattern, _index_dtype(pattern, like))
     form, more = ("csr", {}) if pattern.blocks == (1, 1) else ("bsr", {"blocksize": pattern.blocks})
     make = getattr(sparse, form + ("_matrix" if isinstance(like, sparse.spmatrix) else "_array"))
@@ -132,75 +130,11 @@ def to_scipy(pattern, values, like=None):
     return made if like is None else _indexed(made.asformat(like.format), columns.dtype)
 
 
-class _Place:
-    """A parameter of a function: whether a matrix may stand there, and which parameter has the values of it."""
+class SciPy(Front):
+    """SciPy's matrices, as the NumPy front end takes them."""
 
-    def __init__(self, parameter):
-        self.name, self.values = parameter.name, None
-        self.is_array = parameter.kind in ARRAYS
-        self.is_object = parameter.kind in ("pattern", "solver", "factor") and not parameter.is_list
+    array = np.ndarray
+    is_matrix = staticmethod(is_matrix)
 
-
-def _places(parameters):
-    """The parameters of a function; the values of an object are the first ones after it."""
-    places, last = [], None
-    for parameter in parameters:
-        places.append(_Place(parameter))
-        if places[-1].is_object:
-            last = places[-1]
-        elif parameter.kind == "values" and last is not None and not parameter.is_list:
-            last.values, last = parameter.name, None
-    return places
-
-
-def _spread(who, places, given, named):
-    """All arguments by name, matrices as patterns and values."""
-    spread, left, named = {}, list(given), dict(named)
-    for place in places:
-        if place.name in spread or not left and place.name not in named:
-            continue
-        value = left.pop(0) if left else named.pop(place.name)
-        if isinstance(value, np.ndarray) and not place.is_array:
-            left.append(value)
-            break
-        spread[place.name] = value
-        if place.is_object and is_matrix(value):
-            spread[place.name], values = from_scipy(value)
-            spread.update({place.values: values} if place.values else {})
-    if left or spread.keys() & named.keys():
-        raise ArgumentError(f"{who}: too many arguments; a matrix stands for pattern and values: leave them out")
-    return spread | named
-
-
-def _taking_one(function, places):
-    """A function whose only object comes first, as of most: one look at its type."""
-    objects = {Pattern, Solver, Factor}
-
-    @functools.wraps(function)
-    def taking(*given, **named):
-        if given and type(given[0]) in objects or not any(map(is_matrix, (*given[:1], *named.values()))):
-            return function(*given, **named)
-        return function(**_spread(function.__name__, places, given, named))
-
-    return taking
-
-
-def _taking_several(function, places):
-    @functools.wraps(function)
-    def taking(*given, **named):
-        if not any(map(is_matrix, (*given, *named.values()))):
-            return function(*given, **named)
-        return function(**_spread(function.__name__, places, given, named))
-
-    return taking
-
-
-def _taking(function, places):
-    """The function, as one that takes matrices where it takes objects."""
-    at = [i for i, place in enumerate(places) if place.is_object]
-    return function if not at else _taking_one(function, places) if at == [0] else _taking_several(function, places)
-
-
-def taking_matrices(functions, takes):
-    """The functions, by name, as ones that take matrices where they take objects."""
-    return {name: _taking(function, _places(takes.get(name, ()))) for name, function in functions.items()}
+    def parts(self, matrix):
+        return *from_scipy(matrix), 0

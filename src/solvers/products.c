@@ -65,9 +65,9 @@ static lac_status products_iterate(lac_context *ctx, const char *function, const
   LAC_TRY(factor->table->solve(ctx, factor, &job, report));
   lac_solve_tell(ctx, report);
   LAC_CHECK(report->ending == LAC_ENDING_CONVERGED || options->iteration.accept_unconverged,
-            lac_ending_status(report->ending),
-            "%s: did not reach the tolerance%s: %s; raise max_iterations or rtol, or give a preconditioner", function,
-            job.is_derivative ? " in the solve of a derivative" : "", report->reason);
+            lac_ending_status(report->ending), "%s: did not reach the tolerance%s: %s%s", function,
+            job.is_derivative ? " in the solve of a derivative" : "", report->reason,
+            report->ending == LAC_ENDING_DIVERGED ? "" : "; raise max_iterations or rtol, or give a preconditioner");
 done:
   lac_object_release(factor);
   return status;

@@ -496,3 +496,14 @@ def test_solves_take_columns():
     for x in (numml.spsolve(A, B), numml.splu_solve(numml.splu(A), B)):
         same(x, torch.linalg.solve(dense, B))
     same(numml.spsolve_triangular(A, B), torch.linalg.solve(dense.tril(), B))
+
+
+def test_what_does_not_fit_is_refused():
+    matrix = torch.eye(2, dtype=D).to_sparse_coo()
+    for dim in (7, -3, (0, 0)):
+        with pytest.raises(lacuna.ShapeError, match="sparse_logsumexp"):
+            tsgu.sparse_logsumexp(matrix, dim)
+    with pytest.raises(lacuna.ArgumentError, match="the solver returned a NoneType"):
+        tsgu.sparse_generic_solve(matrix, torch.ones(2, dtype=D), solve=lambda A, B: None)
+    with pytest.raises(lacuna.ShapeError, match="1 matrices and 2 right-hand sides"):
+        sla.spsolve_batch_coo_different_layout([matrix], [torch.ones(2, dtype=D)] * 2)

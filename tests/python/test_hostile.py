@@ -198,3 +198,91 @@ def test_files_are_those_that_were_named_and_can_be_read_back(tmp_path):
         with pytest.raises(lacuna.LacunaError):
             use()
     assert not list(tmp_path.iterdir())
+
+
+# -- sparse tensors ---------------------------------------------------------------------------------------------------
+
+MATRIX = lt.SparseTensor(torch.tensor([2.0, 1, 4], dtype=torch.float64), [0, 0, 1], [0, 1, 1], (2, 2))
+EMPTY = lt.SparseTensor(torch.zeros(0), [], [], (3, 3))
+BATCHES = MATRIX.with_values(torch.arange(18.0).reshape(2, 3, 3))
+REFUSED = {
+    "a mask of the matrix": (lambda: MATRIX[torch.ones(2, 2, dtype=torch.bool)], "one dimension of integers or bools"),
+    "rows in two dimensions": (lambda: MATRIX[torch.tensor([[0, 1]])], "one dimension of integers or bools"),
+    "rows that are no integers": (lambda: MATRIX[[0.5]], "one dimension of integers or bools"),
+    "a mask that is too short": (lambda: MATRIX[:, torch.tensor([True])], "a mask of 1 in an index"),
+    "a mask of the batch": (lambda: BATCHES[torch.ones(2, 3, dtype=torch.bool), 0], "a mask of its own"),
+    "a mask of NumPy": (lambda: BATCHES[np.ones((2, 3), bool)], "a mask of its own"),
+    "a dimension twice": (lambda: MATRIX.sum((0, -2)), "a dimension twice"),
+    "a dimension by name": (lambda: MATRIX.sum("rows"), "must be an integer"),
+    "no shape": (lambda: lt.SparseTensor(MATRIX.values, [0, 0, 1], [0, 1, 1], None), "shape is None"),
+    "another number of features": (lambda: lt.nn.SparseLinear(MATRIX)(torch.ones(5, 3)), "it must end with 2"),
+    "no patterns": (lambda: lt.block_diag([], []), "block_diag: there is no pattern"),
+    "too few values": (lambda: pattern.to_scipy(np.ones(2)), "the pattern has 5 slots"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_be_misread_is_refused(name):
+    use, words = REFUSED[name]
+    with pytest.raises((lacuna.LacunaError, IndexError), match=words):
+        use()
+
+
+def test_masks_integers_of_numpy_and_empty_matrices():
+    assert MATRIX[np.array([False, True])].to_dense().tolist() == [[0, 4]]
+    assert MATRIX[[True, False], -1:].to_dense().tolist() == [[1]]
+    assert MATRIX.sum(np.int64(1)).tolist() == [3, 4]
+    assert not EMPTY.is_positive_definite() and EMPTY[:0, :0].is_positive_definite()
+
+
+def test_factors_under_vmap():
+    b = torch.ones(2, dtype=torch.float64)
+    many = torch.stack([MATRIX.values, 3 * MATRIX.values])
+    for method in ("lu", "direct"):
+        solved = torch.func.vmap(lambda v: MATRIX.with_values(v).factor(method).solve(b))(many)
+        torch.testing.assert_close(solved, MATRIX.with_values(many).solve(b))
+    logs = torch.func.vmap(lambda v: MATRIX.with_values(v).lu().logdet())(many)
+    torch.testing.assert_close(logs, MATRIX.with_values(many).logdet())
+    with pytest.raises(lacuna.UnsupportedError, match="vmap"):
+        torch.func.vmap(lambda v: MATRIX.with_values(v).lu().rcond())(many)
+
+
+@pytest.mark.parametrize("op", ["N", "T"])
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_gradients_of_many_directions_of_a_solve_with_a_report(batch, op):
+    """torch.autograd.grad(is_grads_batched=True), which jacobian(vectorize=True) calls."""
+    values = MATRIX.values.expand(*batch, 3).clone().requires_grad_()
+    b = torch.rand(4, *batch, 2, 1, dtype=torch.float64, requires_grad=True)
+
+    def solve(values, b):
+        return MATRIX.with_values(values).solve(b, method="gmres", rtol=1e-13, op=op, return_info=True)[0]
+
+    assert torch.autograd.gradcheck(solve, (values, b), check_batched_grad=True)
+    rows = torch.autograd.functional.jacobian(solve, (values, b), vectorize=True)
+    torch.testing.assert_close(rows, torch.autograd.functional.jacobian(solve, (values, b)))
+
+
+def test_what_vmap_maps_over_can_be_printed_and_is_not_factored():
+    many, said = torch.stack([MATRIX.values, 3 * MATRIX.values]), []
+    torch.func.vmap(lambda v: said.append(repr(MATRIX.with_values(v))) or v)(many)
+    assert "(2, 2)" in said[0] and "(0, 0): 2" in said[0]
+    with pytest.raises(lacuna.UnsupportedError, match="vmap maps over the values"):
+        torch.func.vmap(lambda v: MATRIX.with_values(v).is_positive_definite())(many)
+
+
+TRACED = {
+    "product": lambda v, b: MATRIX.with_values(v) @ b,
+    "solve": lambda v, b: MATRIX.with_values(v).solve(b),
+    "determinant": lambda v, b: MATRIX.with_values(v).det(),
+    "function": lambda v, b: lt.segment_softmax(MATRIX.pattern.row_map(), v),
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # torch.jit is deprecated
+@pytest.mark.parametrize("name", TRACED)
+def test_a_trace_of_torch_jit_computes_anew(name):
+    given = MATRIX.values.clone(), torch.ones(2, dtype=torch.float64)
+    traced, others = torch.jit.trace(TRACED[name], given), [(2 * x + 1).requires_grad_() for x in given]
+    torch.testing.assert_close(traced(*others), TRACED[name](*others))
+    grads = [torch.autograd.grad(f(*others).sum(), others[0])[0] for f in (traced, TRACED[name])]
+    torch.testing.assert_close(*grads)

@@ -196,6 +196,23 @@ def test_least_squares_of_any_shape():
                 np.testing.assert_allclose(factor.solve(b, form), np.linalg.lstsq(full, b, rcond=None)[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("method", HERMITIAN + GENERAL)
+def test_what_is_not_finite_is_named_by_its_place(method):
+    m = grid(4)
+    factor, _ = made(m, method)
+    b = np.ones((2, 16, 3))
+    b[1, 9, 2] = -np.inf
+    with pytest.raises(lacuna.ConvergenceError, match="matrix 1, column 2: NaN or infinity in row 9 of b, in") as said:
+        factor.solve(b)
+    assert "max_iterations" not in str(said.value)
+    start = np.zeros(16)
+    start[5] = np.nan
+    _, report = factor.iterate(np.ones(16), x0=start)
+    assert report["reason"] == "NaN or infinity in row 5 of the start" and report["ending"] == "diverged"
+    with pytest.raises(lacuna.ConvergenceError, match="NaN or infinity in row 3 of b$"):
+        lacuna.solve_operator(lambda x: 2 * x, [], np.array([1.0, 1.0, 1.0, np.nan]), method="gmres")
+
+
 @pytest.mark.parametrize("shape", [(3, 4), (4, 3), (0, 0)])
 @pytest.mark.parametrize("batch", [(), (2,)])
 def test_a_matrix_without_entries_is_differentiated(shape, batch):

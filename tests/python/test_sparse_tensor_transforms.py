@@ -209,6 +209,40 @@ def test_a_tensor_made_of_indices_within_compiled_code_checks_them(compiled):
         solve(given.values.clone().requires_grad_(), columns, rows, b)
 
 
+MADE_WITHIN = {
+    "indices": lambda v, row, col: SparseTensor(v, row, col, (v.shape[0],) * 2) @ v,
+    "lists": lambda v, row, col: SparseTensor(v[:2], [0, 1], [1, 0], (v.shape[0],) * 2) @ v,
+    "rows": lambda v, row, col: SparseTensor.from_csr(v, torch.arange(v.shape[0] + 1), col, (v.shape[0],) * 2) @ v,
+    "eye": lambda v, row, col: SparseTensor.eye(v.shape[0]) @ v,
+    "diag": lambda v, row, col: SparseTensor.diag(v).solve(v),
+    "tridiagonal": lambda v, row, col: SparseTensor.tridiagonal(v.shape[0]).solve(v),
+}
+
+
+@pytest.mark.parametrize("name", MADE_WITHIN)
+def test_a_tensor_made_within_compiled_code_may_have_other_sizes(name):
+    torch._dynamo.reset()
+    function, counter = MADE_WITHIN[name], CompileCounterWithBackend("aot_eager")
+    run = torch.compile(function, fullgraph=True, backend=counter)
+    for n, graphs in ((4, 1), (5, 2), (6, 3), (4, 3), (5, 3)):  # one for each size
+        v = torch.arange(1, n + 1, dtype=torch.float64, requires_grad=True)
+        given = v, torch.arange(n), torch.arange(n).roll(1)
+        got, expected = run(*given), function(*given)
+        same(got, expected)
+        same(torch.autograd.grad(got.pow(2).sum(), v), torch.autograd.grad(expected.pow(2).sum(), v))
+        assert counter.frame_count == graphs
+
+
+def test_numbers_that_choose_entries_end_a_graph():
+    torch._dynamo.reset()
+    dense = torch.randn(4, 4, dtype=torch.float64).relu()
+    function = lambda d: (2 * SparseTensor.from_dense(d) @ d).exp()  # noqa: E731
+    same(torch.compile(function, backend="aot_eager")(dense), function(dense))
+    torch._dynamo.reset()
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="_chosen_by_numbers"):
+        torch.compile(function, fullgraph=True, backend="aot_eager")(dense)
+
+
 INDEXED = {  # functions that do not read the values that the tensor was made of
     "with_values": lambda v, row, col, b: SparseTensor(v, row, col, (3, 3)).with_values(b) @ b,
     "sddmm": lambda v, row, col, b: SparseTensor(v, row, col, (3, 3)).sddmm(b, b).values,

@@ -9,6 +9,11 @@ import torch
 from numpy.typing import NDArray
 
 import lacuna
+import lacuna.compat
+import lacuna.compat.numml.sparse as numml
+import lacuna.compat.torch_sla as sla
+import lacuna.compat.torch_sla.datasets.problems as problems
+import lacuna.compat.torchsparsegradutils as tsgu
 import lacuna.scipy as ls
 import lacuna.torch as lt
 
@@ -22,15 +27,15 @@ total: NDArray[Any] = lacuna.sum(b, axis=(0,))
 lacuna.slice(b, 0, None, 1)
 lacuna.show_backends()
 
-lacuna.spmm(values, pattern, b)  # type: ignore[arg-type]
-lacuna.spmm(pattern, values)  # type: ignore[call-arg]
-lacuna.spmm(pattern, values, b, op="C")  # type: ignore[arg-type]
-lacuna.solve(pattern, values, b, tolerance=1e-9)  # type: ignore[call-arg]
+lacuna.spmm(values, pattern, b)  # type: ignore[call-overload]
+lacuna.spmm(pattern, values)  # type: ignore[call-overload]
+lacuna.spmm(pattern, values, b, op="C")  # type: ignore[call-overload]
+lacuna.solve(pattern, values, b, tolerance=1e-9)  # type: ignore[call-overload]
 number: float = lacuna.spmm(pattern, values, b)  # type: ignore[assignment]
 
 tensor = torch.ones(2)
 lt.spmm(pattern, tensor, tensor, op="T")
-lt.spmm(pattern, tensor, tensor, op="C")  # type: ignore[arg-type]
+lt.spmm(pattern, tensor, tensor, op="C")  # type: ignore[call-overload]
 lt.no_such_function(tensor)  # type: ignore[attr-defined]
 
 triple: tuple[lacuna.Pattern, lacuna.Map] = pattern.transpose()
@@ -53,6 +58,8 @@ B: lt.SparseTensor = (A + A.T) * 2.0
 x: torch.Tensor = A.solve(tensor, method="cg", rtol=1e-9)
 y, info = A.solve(tensor, return_info=True)
 converged: bool = info.converged
+x = lt.solve(A, tensor, op="T")
+x = lt.spgemm(A, pattern, tensor)
 factors: lt.Factorization = A.lu()
 dets: list[torch.Tensor] = lt.SparseTensorList([A, B]).det()
 lt.nn.SparseLinear(A, bias=False)
@@ -67,3 +74,15 @@ lu: ls.LU = ls.splu(object())
 solved = lu.solve(b, trans="T")
 ls.cg(object(), b, tol=1e-9)  # type: ignore[call-arg]
 ls.splu(object()).no_such_method()  # type: ignore[attr-defined]
+
+z: torch.Tensor = sla.spsolve(tensor, tensor, tensor, (2, 2), tensor, atol=1e-9)
+names: list[str] = sla.get_available_backends()
+problem: problems.SparseProblem = problems.poisson_2d(m=7)
+z = tsgu.sparse_generic_solve(tensor, tensor, solve=None)
+low, high = tsgu.utils.random_sparse.make_spd_sparse(3, torch.sparse_coo, torch.float64, torch.int64, "cpu")
+N: numml.SparseCSRTensor = numml.eye(3, k=1)
+sla.spsolve(tensor, tensor, tensor, (2, 2), tensor, atol="small")  # type: ignore[arg-type]
+problems.poisson_2d(size=7)  # type: ignore[call-arg]
+tsgu.sparse_logsumexp(tensor, dim="rows")  # type: ignore[arg-type]
+numml.eye("three")  # type: ignore[arg-type]
+lacuna.compat.install(7)  # type: ignore[arg-type]

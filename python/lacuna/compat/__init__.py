@@ -28,7 +28,7 @@ def _modules(package):
     return {module.__name__.removeprefix(f"{__name__}."): module for module in ours}
 
 
-def install(*packages):
+def install(*packages: str) -> None:
     """Let `import torch_sla`, `import torchsparsegradutils` and `import numml` (or those named) find ours.
 
     A package that was imported before is refused: what holds its names would keep them.
@@ -42,7 +42,7 @@ def install(*packages):
         sys.modules.update(modules)
 
 
-def uninstall(*packages):
+def uninstall(*packages: str) -> None:
     """Take back what install did; names that were imported in the meantime stay ours."""
     for package in packages or PACKAGES:
         for name, module in _modules(package).items():

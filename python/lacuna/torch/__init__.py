@@ -4,6 +4,7 @@
     y = lacuna.torch.spmm(pattern, values, x)
     x = lacuna.torch.solve(pattern, values, b)
     A = lacuna.torch.SparseTensor(values, row, col, shape)    a matrix as one object: A @ x, A.solve(b), A + A.T
+    x = lacuna.torch.solve(A, b)                              and in the place of pattern and values
 
 Names and meanings are those of the NumPy front end. Values are the leaf: their gradient has one number for each slot.
 Tensors on the CPU and on CUDA devices. A function made by torch.compile, torch.export or torch.func.linearize needs its

@@ -31,11 +31,12 @@ from ._tensors import ARRAY, RENAMED, asarray, code, convert, number  # noqa: F4
 from ._tensors import DTYPES, all_dense, metas_of, refusal, run
 
 _PLAIN = {torch.Tensor, torch.nn.Parameter}
+_is_tracing = torch.jit.is_tracing
 
 
 def is_plain(tensors):
     """Nobody watches: data can go straight to C."""
-    return not _transforms_active() and not _modes_active() and _have_data(tensors)
+    return not _transforms_active() and not _modes_active() and not _is_tracing() and _have_data(tensors)
 
 
 def _have_data(tensors):

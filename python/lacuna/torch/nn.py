@@ -88,6 +88,8 @@ class SparseLinear(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x A^T + bias of x [..., in_features]."""
+        if x.shape[-1:] != (self.in_features,):
+            raise ShapeError(f"SparseLinear: x has shape {tuple(x.shape)}; it must end with {self.in_features}")
         y = (self.weight() @ x.reshape(-1, self.in_features).mT).mT.reshape(*x.shape[:-1], self.out_features)
         return y if self.bias is None else y + self.bias
 

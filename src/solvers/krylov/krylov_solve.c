@@ -121,18 +121,21 @@ static lac_status solve_run(lac_context *ctx, const lac_factor *f, const lac_sol
 }
 
 void lac_krylov_explain(const lac_factor *f, bool is_derivative, const lac_solve_report *r, char *text, size_t size) {
-  snprintf(text, size, "did not reach the tolerance%s: %s of %s with %s",
-           is_derivative ? " in the solve of a derivative" : "", r->reason, lac_krylov_of(f)->method->name,
+  snprintf(text, size, "did not reach the tolerance%s: %s%s %s with %s",
+           is_derivative ? " in the solve of a derivative" : "", r->reason,
+           r->ending == LAC_ENDING_DIVERGED ? ", in" : " of", lac_krylov_of(f)->method->name,
            lac_factor_reported(f).preconditioner);
 }
 
 lac_status lac_krylov_fail(lac_context *ctx, const lac_solve_report *report, const char *text) {
-  bool is_asked = report->ending == LAC_ENDING_INTERRUPTED;
-  return lac_context_fail(ctx, lac_ending_status(report->ending), __func__, "lac_factor_solve: %s; %s", text,
-                          is_asked
-                              ? "call again to begin anew, or accept_unconverged to take what there is"
-                              : "raise max_iterations or rtol, choose another preconditioner or a direct method, and "
-                                "of a singular matrix give the null space (iteration.null_space)");
+  const char *way =
+      "; raise max_iterations or rtol, choose another preconditioner or a direct method, and of a singular "
+      "matrix give the null space (iteration.null_space)";
+
+  if (report->ending == LAC_ENDING_INTERRUPTED)
+    way = "; call again to begin anew, or accept_unconverged to take what there is";
+  if (report->ending == LAC_ENDING_DIVERGED) way = "";  // more iterations make nothing finite
+  return lac_context_fail(ctx, lac_ending_status(report->ending), __func__, "lac_factor_solve: %s%s", text, way);
 }
 
 static lac_status solve_conclude(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "core/finite.h"
 #include "solvers/krylov/frame.h"
 
 static lac_pair seen(const krylov *k, int slot, int64_t column) { return k->seen[slot * k->columns + column]; }
@@ -61,6 +62,34 @@ static void fault_tell(const krylov *k, int64_t column, char *text, size_t size)
 #pragma GCC diagnostic pop
 }
 
+/// The first row of a column of vectors [items, rows, width] that is not finite, or -1; also where no memory is left to
+/// look.
+static int64_t nonfinite_row(const krylov *k, const lac_array *vectors, int64_t column) {
+  int64_t rows = vectors->meta.shape[1], width = k->job->width, row = -1, item;
+  size_t size = lac_dtype_size(vectors->meta.dtype);
+  char *host = lac_alloc((size_t)vectors->count * size);
+
+  if (host && lac_array_read(k->ctx, vectors, host) == LAC_OK) {
+    const char *at = host + (size_t)(column / width * rows * width + column % width) * size;
+    for (int64_t i = 0; i < rows && row < 0; ++i, at += (size_t)width * size)
+      if (lac_nonfinite_first(k->ctx, vectors->meta.dtype, at, 1, 1, &item) == 0) row = i;
+  }
+  lac_free(host);
+  return row;
+}
+
+/// Which number was not finite.
+static void nonfinite_tell(const krylov *k, int64_t column, char *text, size_t size) {
+  int64_t of_b = nonfinite_row(k, k->job->b, column), of_start = k->start ? nonfinite_row(k, k->start, column) : -1;
+
+  if (of_b >= 0 || of_start >= 0) {
+    (void)snprintf(text, size, "NaN or infinity in row %lld of %s", (long long)(of_b >= 0 ? of_b : of_start),
+                   of_b >= 0 ? "b" : "the start");
+  } else {
+    (void)snprintf(text, size, "NaN or infinity came up in the matrix or M; take another preconditioner or method");
+  }
+}
+
 /// Why a column ended as it did.
 static void why(const krylov *k, int64_t column, char *text, size_t size) {
   switch (ending_of(k, column)) {
@@ -73,10 +102,11 @@ static void why(const krylov *k, int64_t column, char *text, size_t size) {
       if (seen(k, LAC_SLOT_STATUS, column).im != LAC_FAULT_NONE) fault_tell(k, column, text, size);
       break;
     case LAC_ENDING_DIVERGED:
-      (void)snprintf(text, size, "%s",
-                     seen(k, LAC_SLOT_STATUS, column).im == LAC_FAULT_RANGE
-                         ? "x has numbers that are too large for its dtype; scale b or the matrix"
-                         : "NaN or infinity came up in b, the start, the matrix or M");
+      if (seen(k, LAC_SLOT_STATUS, column).im == LAC_FAULT_RANGE) {
+        (void)snprintf(text, size, "x has numbers that are too large for its dtype; scale b or the matrix");
+      } else {
+        nonfinite_tell(k, column, text, size);
+      }
       break;
     case LAC_ENDING_INTERRUPTED:
       (void)snprintf(
@@ -135,10 +165,11 @@ void krylov_tell(const krylov *k, lac_solve_report *report) {
   report->item = largest / k->job->width;
   report->column = largest % k->job->width;
   why(k, worst, cause, sizeof cause);
-  double b = seen(k, LAC_SLOT_B, worst).re;
-  int length = snprintf(report->reason, sizeof report->reason,
-                        "%s%s; relative residual %.3g (asked: %.3g) after %lld iterations",
-                        place(k, worst, at, sizeof at), cause, relative(seen(k, LAC_SLOT_RESIDUAL, worst).re, b),
-                        relative(seen(k, LAC_SLOT_RESIDUAL, worst).im, b), (long long)count_of(k, worst));
-  if (length < 0) report->reason[0] = '\0';
+  double b = seen(k, LAC_SLOT_B, worst).re, residual = relative(seen(k, LAC_SLOT_RESIDUAL, worst).re, b);
+  int length = snprintf(report->reason, sizeof report->reason, "%s%s", place(k, worst, at, sizeof at), cause);
+  if (length > 0 && isfinite(residual)) {
+    (void)snprintf(report->reason + length, sizeof report->reason - (size_t)length,
+                   "; relative residual %.3g (asked: %.3g) after %lld iterations", residual,
+                   relative(seen(k, LAC_SLOT_RESIDUAL, worst).im, b), (long long)count_of(k, worst));
+  }
 }

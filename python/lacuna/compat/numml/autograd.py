@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """numml.autograd: products with Jacobians of functions that take sparse matrices too."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 
 from lacuna.torch import SparseTensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 
 def _is_tensor(given):
@@ -30,12 +38,12 @@ def _pulled(f, inputs, wanted, v):
     ]
 
 
-def vjp_single(f, inputs, d_idx, v, cleaned=False):
+def vjp_single(f: Callable[..., Any], inputs: Sequence[Any], d_idx: int, v: Any, cleaned: bool = False) -> Any:
     """v^T J in one input, a tensor or a sparse matrix."""
     return _pulled(f, inputs, [d_idx], v)[0]
 
 
-def vjp(f, inputs, v):
+def vjp(f: Callable[..., Any], inputs: Sequence[Any], v: Any) -> Any:
     """v^T J in each input that requires a gradient, None for the others; sparse ones for sparse matrices."""
     wanted = [i for i, given in enumerate(inputs) if _is_tensor(given) and given.requires_grad]
     found = dict(zip(wanted, _pulled(f, inputs, wanted, v) if wanted else ()))

@@ -2,12 +2,21 @@
 """numml.krylov: iterations for matrices and functions. The derivative is that of the solution, by an adjoint solve,
 not of the steps, and needs no memory for them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 
 import lacuna.torch as lt
 from lacuna.errors import ArgumentError
 
 from .sparse import LinearOperator
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
 
 
 def _product(A):
@@ -50,12 +59,16 @@ def _solved(method, A, b, x, M, rtol, iterations):
     return lt.solve_operator(function, theta, b, method, x, **options), torch.stack(history)
 
 
-def conjugate_gradient(A, b, x=None, M=None, rtol=1e-6, iterations=None):
+def conjugate_gradient(
+    A: Any, b: Tensor, x: Tensor | None = None, M: Any = None, rtol: float = 1e-6, iterations: int | None = None,
+) -> Any:  # fmt: skip
     """(x, residual norms): A x = b for A Hermitian positive definite, M an approximate inverse like it."""
     return _solved("cg", A, b, x, M, rtol, iterations)
 
 
-def conjugate_residual(A, b, x=None, M=None, rtol=1e-6, iterations=None):
+def conjugate_residual(
+    A: Any, b: Tensor, x: Tensor | None = None, M: Any = None, rtol: float = 1e-6, iterations: int | None = None,
+) -> Any:  # fmt: skip
     """(x, residual norms): A x = b for A Hermitian, indefinite too, by minimal residuals."""
     solution, history = _solved("minres", A, b, x, M, rtol, iterations)
     return solution, list(history)

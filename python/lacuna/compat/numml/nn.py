@@ -5,9 +5,15 @@ GCNConv   Y = S X W + c              S = D^-1/2 (A + I) D^-1/2, D = diag(row sum
 TAGConv   Y = sum_k S^k X W_k + c    k = 1..K
 """
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING
 
 import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def _propagated(A, X, normalize):
@@ -79,12 +85,12 @@ class Sequential(torch.nn.Module):
         return functools.reduce(lambda made, layer: layer(A, made), self.modlist, X).squeeze()
 
 
-def model_to_vector(model):
+def model_to_vector(model: torch.nn.Module) -> Tensor:
     """All parameters as one vector, detached."""
     return torch.nn.utils.parameters_to_vector(model.parameters()).detach()
 
 
-def vector_to_model(model, weights_vector):
+def vector_to_model(model: torch.nn.Module, weights_vector: Tensor) -> None:
     """Write a vector of model_to_vector into the parameters. One that requires a gradient takes their place instead, so
     that derivatives of what the model makes go to the vector."""
     named = list(model.named_parameters())

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_sla.solve: one function for whatever holds a matrix, and bundles of its options."""
 
+from __future__ import annotations
+
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import lacuna.torch as lt
 from lacuna.errors import ArgumentError
@@ -11,6 +13,13 @@ from lacuna.torch import SolveInfo  # noqa: F401
 from .._later import later
 from .._scoped import Scoped
 from .._words import BACKENDS, DIRECT, HERMITIAN, ITERATIVE, LEAST_SQUARES, METHODS, PRECONDITIONERS, iteration, word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from .sparse_tensor import SparseTensor
 
 MatrixLike = Any
 # what is known of a matrix -> the iteration that fits it
@@ -126,7 +135,10 @@ def _preconditioner(given):
     return {"preconditioner": given}
 
 
-def native(backend="auto", method="auto", matrix_type=None, preconditioner=None, **numbers):
+def native(
+    backend: str = "auto", method: str = "auto", matrix_type: str | None = None, preconditioner: Any = None,
+    **numbers: Any,
+) -> dict[str, Any]:  # fmt: skip
     """Options of SparseTensor.solve for words of the peer. Those that do not act on the method are errors, but for
     bounds, which a direct method keeps. An absolute tolerance that is not given is none, so that a small right-hand
     side is solved as well as a large one."""
@@ -145,7 +157,10 @@ def _fit(found):
         found["preconditioner"] = HERMITIAN[found["preconditioner"]]
 
 
-def solved(A, b, x0=None, return_info=False, verbose=False, mixed_precision=False, damp=None, **words):
+def solved(
+    A: SparseTensor, b: Tensor, x0: Tensor | None = None, return_info: bool = False, verbose: bool = False,
+    mixed_precision: bool = False, damp: float | None = None, **words: Any,
+) -> Any:  # fmt: skip
     """A.solve of a SparseTensor in the peer's words; mixed_precision is what multigrid does anyway. damp is of lsqr and
     lsmr: x minimises |A x - b|^2 + |damp x|^2."""
     options = native(**words)
@@ -198,8 +213,13 @@ def _called(A, b, shape, x0=None, return_info=None, verbose=False, mixed_precisi
     return lt.solve_operator(A, (), b, x0=x0, **options)
 
 
-def solve(A, b, *, shape=None, method=None, backend=None, preconditioner=None, atol=None, rtol=None, maxiter=None,
-          x0=None, matrix_type=None, mixed_precision=None, return_info=None, verbose=None, restart=None):  # fmt: skip
+def solve(
+    A: MatrixLike, b: Tensor, *, shape: Sequence[int] | None = None, method: str | None = None,
+    backend: str | None = None, preconditioner: Any = None, atol: float | None = None, rtol: float | None = None,
+    maxiter: int | None = None, x0: Tensor | None = None, matrix_type: str | None = None,
+    mixed_precision: bool | None = None, return_info: bool | None = None, verbose: bool | None = None,
+    restart: int | None = None,
+) -> Any:  # fmt: skip
     """x with A x = b, A a SparseTensor (batched too), (values, rows, columns, shape), a SciPy matrix, a torch tensor of
     any layout, or a function of x. Options that are not given come from SolverConfig scopes; all are used."""
     from .sparse_tensor import SparseTensor

@@ -50,10 +50,10 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
         return logdet(self, **options)
 
     def condition_number(self, ord=2):
-        """An estimate of norm(A, 1) norm(inv(A), 1) for ord=1; other norms belong to singular values."""
-        if ord != 1:
+        """An estimate of norm(A, ord) norm(inv(A), ord) for ord=1 and infinity; ord=2 belongs to singular values."""
+        if ord not in (1, math.inf, "inf"):
             return later("condition_number(ord != 1)", _SPECTRA)()
-        return 1 / self.factor().rcond()
+        return 1 / (self if ord == 1 else self.T).factor().rcond()
 
     # -- reductions: of stored values, as the peer documents them -------------------------------------------------
 
@@ -175,7 +175,9 @@ class SparseTensorList(lt.SparseTensorList, public_name="lacuna.compat.torch_sla
     svd = later("SparseTensorList.svd", _SPECTRA)
 
 
-def auto_select_method(nnz, n, dtype, is_cuda, is_spd=False, memory_threshold=0.8):
+def auto_select_method(
+    nnz: int, n: int, dtype: torch.dtype, is_cuda: bool, is_spd: bool = False, memory_threshold: float = 0.8,
+) -> tuple[str, str]:  # fmt: skip
     """(backend, method) in the peer's words; what a solve really takes is in the report of A.solver()."""
     direct = ("cudss" if is_cuda else "scipy", "cholesky" if is_spd else "lu")
     if not is_cuda or estimate_direct_solver_memory(nnz, n, dtype) <= memory_threshold * get_available_gpu_memory():
@@ -183,7 +185,7 @@ def auto_select_method(nnz, n, dtype, is_cuda, is_spd=False, memory_threshold=0.
     return "pytorch", "cg" if is_spd else "bicgstab"
 
 
-def estimate_direct_solver_memory(nnz, n, dtype):
+def estimate_direct_solver_memory(nnz: int, n: int, dtype: torch.dtype) -> int:
     """Bytes that C foresees for a factor of a square grid with about so many nodes and entries; those of a matrix are
     in A.solver().report."""
     reach, side = max(round(((nnz / max(n, 1)) ** 0.5 - 1) / 2), 1), math.ceil(n**0.5)
@@ -192,6 +194,6 @@ def estimate_direct_solver_memory(nnz, n, dtype):
     return foreseen * torch.empty(0, dtype=dtype).element_size() // _FORESEEN
 
 
-def get_available_gpu_memory():
+def get_available_gpu_memory() -> int:
     """Bytes that are free on the CUDA device, 0 where there is none."""
     return torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else 0

@@ -2,12 +2,22 @@
 """torchsparsegradutils.cupy: its solve, by Lacuna, which needs no CuPy; and matrices of CuPy, or on the CPU of SciPy,
 from and to torch, without derivatives. On a device nothing is copied."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 
 from lacuna.torch import SparseTensor
 
 from .._words import METHODS, iteration, word
 from .sparse_solve import sparse_generic_solve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from torch import Tensor
 
 
 def _package(is_cuda):
@@ -26,33 +36,37 @@ def _tensor(array):
     return torch.from_dlpack(array)
 
 
-def t2c_csr(x_torch):
+def t2c_csr(x_torch: Tensor) -> Any:
     """A CSR matrix of CuPy, or of SciPy where the tensor lies on the CPU."""
     matrices, array = _package(x_torch.is_cuda)
     parts = [array(part) for part in (x_torch.values(), x_torch.col_indices(), x_torch.crow_indices())]
     return matrices.csr_matrix(tuple(parts), shape=tuple(x_torch.shape))
 
 
-def t2c_coo(x_torch):
+def t2c_coo(x_torch: Tensor) -> Any:
     """A COO matrix of CuPy, or of SciPy where the tensor lies on the CPU."""
     matrices, array = _package(x_torch.is_cuda)
     rows, columns = x_torch._indices()
     return matrices.coo_matrix((array(x_torch._values()), (array(rows), array(columns))), shape=tuple(x_torch.shape))
 
 
-def c2t_csr(x_cupy):
+def c2t_csr(x_cupy: Any) -> Tensor:
     """A torch CSR tensor of a CSR matrix of CuPy or SciPy."""
     parts = [_tensor(part) for part in (x_cupy.indptr, x_cupy.indices, x_cupy.data)]
     return torch.sparse_csr_tensor(*parts, x_cupy.shape)
 
 
-def c2t_coo(x_cupy):
+def c2t_coo(x_cupy: Any) -> Tensor:
     """A torch COO tensor of a COO matrix of CuPy or SciPy."""
     sides = torch.stack([_tensor(side).long() for side in (x_cupy.row, x_cupy.col)])
     return torch.sparse_coo_tensor(sides, _tensor(x_cupy.data), x_cupy.shape)
 
 
-def sparse_solve_c4t(A, B, solve=None, transpose_solve=None, tol=None, rtol=None, atol=None, maxiter=None, **kwargs):
+def sparse_solve_c4t(
+    A: Tensor, B: Tensor, solve: Callable[..., Any] | None = None, transpose_solve: Callable[..., Any] | None = None,
+    tol: float | None = None, rtol: float | None = None, atol: float | None = None, maxiter: int | None = None,
+    **kwargs: Any,
+) -> Tensor:  # fmt: skip
     """x with A x = B, vectors or columns: `solve` is a method by its name ("cg", "gmres", "spsolve", ...), a function
     as of sparse_generic_solve, which gets the options that are given, or None. Derivatives are solved for with A^H,
     whatever transpose_solve names. A direct method keeps tolerances and maxiter without being told."""

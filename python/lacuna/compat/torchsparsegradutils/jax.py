@@ -2,6 +2,10 @@
 """torchsparsegradutils.jax: its solve, by Lacuna, which needs no JAX unless a function of JAX arrays is given; and
 arrays and matrices of JAX from and to torch, without derivatives and, where both agree, without a copy."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 
 from lacuna.errors import DtypeError
@@ -9,8 +13,14 @@ from lacuna.torch import SparseTensor
 
 from .sparse_solve import sparse_generic_solve, turned
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def j2t(x_jax):
+    from torch import Tensor
+
+
+def j2t(x_jax: Any) -> Tensor:
     """A torch tensor of a JAX array."""
     return torch.from_dlpack(x_jax)
 
@@ -18,7 +28,7 @@ def j2t(x_jax):
 _WIDE = {torch.float64, torch.complex128}
 
 
-def t2j(x_torch):
+def t2j(x_torch: Tensor) -> Any:
     """A JAX array of a torch tensor. What has 64 bits needs jax_enable_x64, which is the caller's to set; integers
     become shorter without it."""
     import jax
@@ -32,12 +42,12 @@ def t2j(x_torch):
     return jax.dlpack.from_dlpack(x_torch.detach().contiguous())
 
 
-def j2t_coo(x_jax):
+def j2t_coo(x_jax: Any) -> Tensor:
     """A torch COO tensor of a BCOO matrix."""
     return torch.sparse_coo_tensor(j2t(x_jax.indices).T.long(), j2t(x_jax.data), x_jax.shape)
 
 
-def t2j_coo(x_torch):
+def t2j_coo(x_torch: Tensor) -> Any:
     """A BCOO matrix of a torch COO tensor; entries of one place are summed."""
     from jax.experimental import sparse
 
@@ -45,12 +55,12 @@ def t2j_coo(x_torch):
     return sparse.BCOO((t2j(whole.values()), t2j(whole.indices().T)), shape=tuple(x_torch.shape))
 
 
-def j2t_csr(x_jax):
+def j2t_csr(x_jax: Any) -> Tensor:
     """A torch CSR tensor of a BCSR matrix."""
     return torch.sparse_csr_tensor(j2t(x_jax.indptr), j2t(x_jax.indices), j2t(x_jax.data), x_jax.shape)
 
 
-def t2j_csr(x_torch):
+def t2j_csr(x_torch: Tensor) -> Any:
     """A BCSR matrix of a torch CSR tensor."""
     from jax.experimental import sparse
 
@@ -58,7 +68,7 @@ def t2j_csr(x_torch):
     return sparse.BCSR(tuple([t2j(part) for part in parts]), shape=tuple(x_torch.shape))
 
 
-def spmm_t4j(A):
+def spmm_t4j(A: Tensor) -> Callable[[Any], Any]:
     """A function of JAX arrays that multiplies by a torch sparse tensor."""
     matrix = SparseTensor.of(A.detach(), "spmm_t4j")
     return lambda x: t2j(matrix @ j2t(x))
@@ -74,7 +84,10 @@ def _of_torch(solve, of=lambda A: A):
     return solved
 
 
-def sparse_solve_j4t(A, B, solve=None, transpose_solve=None, **kwargs):
+def sparse_solve_j4t(
+    A: Tensor, B: Tensor, solve: Callable[..., Any] | None = None, transpose_solve: Callable[..., Any] | None = None,
+    **kwargs: Any,
+) -> Tensor:  # fmt: skip
     """x with A x = B: by solve(A, B) of a BCSR matrix and a JAX array, as JAX's own solvers are, or by Lacuna's own
     choice. Derivatives are solved for by transpose_solve, or else solve, and either gets A^H."""
     if solve is None:

@@ -5,10 +5,19 @@ include_zeros=True     of the whole matrix, what is not stored being 0 (the defa
 include_zeros=False    of stored numbers alone; of none, -inf
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 
 import lacuna.torch as lt
 from lacuna.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
 
 _OUTPUTS = ("tuple", "padded", "nested")
 
@@ -20,18 +29,23 @@ def _matrix(who, given):
     return tensor
 
 
-def sparse_logsumexp(input, dim, keepdim=False, include_zeros=True):
+def sparse_logsumexp(
+    input: Tensor, dim: int | Sequence[int], keepdim: bool = False, include_zeros: bool = True
+) -> Tensor:
     """log(sum(exp(x))) over one dimension of each matrix, or over both."""
     tensor = _matrix("sparse_logsumexp", input)
-    dims = sorted({d % tensor.ndim for d in ([dim] if isinstance(dim, int) else dim)})
-    if not set(dims) <= set(tensor.sparse_dim):
+    asked = tensor._dims("sparse_logsumexp", dim)
+    if asked.batch:
         raise ArgumentError(f"sparse_logsumexp: dim is {dim}; those of the matrix are {tensor.sparse_dim}")
+    dims = asked.matrix
     if len(dims) == 1:
         return tensor.logsumexp(dims[0], keepdim, include_zeros)
     return torch.logsumexp(tensor.logsumexp(dims[1], True, include_zeros), dims, keepdim)
 
 
-def sparse_bidir_logsumexp(input, keepdim=False, include_zeros=True, output_layout="tuple"):
+def sparse_bidir_logsumexp(
+    input: Tensor, keepdim: bool = False, include_zeros: bool = True, output_layout: str = "tuple",
+) -> Tensor | tuple[Tensor, Tensor]:  # fmt: skip
     """(over rows, for each column; over columns, for each row), as "tuple", as "padded" (2, ..., max of both) with -inf
     behind the shorter, or "nested"."""
     if output_layout not in _OUTPUTS:

@@ -7,12 +7,22 @@ By functions of the caller, for A of full column rank, r = b - A x:
     z = A^+H y      y_bar = A^+ z_bar       a_bar = (z_bar - A y_bar) w^H - z y_bar^H     w = A^+ z
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 
 from lacuna.errors import ShapeError
 from lacuna.torch import SparseTensor, sddmm
 
 from .sparse_solve import By
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from torch import Tensor
 
 
 class SparseGenericLstsq(torch.autograd.Function):
@@ -40,7 +50,9 @@ class SparseGenericLstsq(torch.autograd.Function):
         return None, None, sum(parts), b_bar
 
 
-def sparse_generic_lstsq(A, B, lstsq=None, transpose_lstsq=None):
+def sparse_generic_lstsq(
+    A: Tensor, B: Tensor, lstsq: Callable[..., Any] | None = None, transpose_lstsq: Callable[..., Any] | None = None,
+) -> Tensor:  # fmt: skip
     """x that minimises |A x - B|, the shortest where there are many: A tall, wide or square, by Lacuna. With
     `lstsq(A, B)` of the caller's, A has full column rank; transpose_lstsq(A, g) gives the shortest y with A^H y = g,
     and where it is not given, lstsq gets A^H."""

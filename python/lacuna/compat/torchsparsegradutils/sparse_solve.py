@@ -5,7 +5,10 @@ A system by a user's solver has derivatives of every order: the adjoint is a sol
 are Lacuna's products.
 """
 
+from __future__ import annotations
+
 import inspect
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -14,8 +17,16 @@ from lacuna.torch import SparseTensor
 from lacuna.torch.solved import Solve as SparseGenericSolve
 from lacuna.torch.solved import System
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def sparse_triangular_solve(A, B, upper=True, unitriangular=False, transpose=False):
+    from torch import Tensor
+
+
+def sparse_triangular_solve(
+    A: Tensor, B: Tensor, upper: bool = True, unitriangular: bool = False, transpose: bool = False,
+) -> Tensor:  # fmt: skip
     """x with op(A) x = B, A's upper or lower triangle. unitriangular: the diagonal is ones; what is stored there is
     not read and has no gradient."""
     return SparseTensor.of(A, "sparse_triangular_solve").triangular_solve(
@@ -23,7 +34,7 @@ def sparse_triangular_solve(A, B, upper=True, unitriangular=False, transpose=Fal
     )
 
 
-def turned(A):
+def turned(A: Tensor) -> Tensor:
     """A^H as a torch sparse tensor of A's layout."""
     turned = A.detach().transpose(-2, -1)
     turned = turned.conj() if turned.is_complex() else turned
@@ -53,7 +64,10 @@ class By:
 
     @staticmethod
     def _told(x):
-        return x[0] if isinstance(x, tuple) else x
+        x = x[0] if isinstance(x, tuple) else x
+        if not isinstance(x, torch.Tensor):
+            raise ArgumentError(f"sparse_generic: the solver returned a {type(x).__name__}; it must be a tensor")
+        return x
 
 
 def _renamed(solve, options):
@@ -65,7 +79,10 @@ def _renamed(solve, options):
     return {**{k: v for k, v in options.items() if k != "tol"}, name: options["tol"]}
 
 
-def sparse_generic_solve(A, B, solve=None, transpose_solve=None, **kwargs):
+def sparse_generic_solve(
+    A: Tensor, B: Tensor, solve: Callable[..., Any] | None = None, transpose_solve: Callable[..., Any] | None = None,
+    **kwargs: Any,
+) -> Tensor:  # fmt: skip
     """x with A x = B by any solver, `solve(A, B, **kwargs)`; without one, by Lacuna's own choice. The derivative is
     solved for with A^H, by transpose_solve(A, g), or else by solve with the transposed matrix."""
     if A.ndim != 2 or A.shape[0] != A.shape[1]:

@@ -29,7 +29,7 @@ class Conversions:
         needs is stored for all. The values are differentiable in the dense tensor.
         """
         at = first_sparse(require_tensor("from_dense", "it", dense).shape, sparse_dim)
-        rows, columns, pattern = outside(_chosen, dense, at, threshold, top_k)
+        rows, columns, pattern = _chosen_by_numbers(dense, at, threshold, top_k)
         values = dense[(slice(None),) * at + (rows, columns)]
         return cls._on(Structure(pattern), values, dense.ndim - at - 2)
 
@@ -71,6 +71,11 @@ class Conversions:
         if save_path is not None:
             ax.figure.savefig(save_path, dpi=dpi)
         return ax
+
+
+@torch.compiler.disable  # which has shapes and no numbers: the graph ends here, and begins again behind it
+def _chosen_by_numbers(*given):
+    return outside(_chosen, *given)
 
 
 def _chosen(dense, at, threshold, top_k):

@@ -8,6 +8,7 @@ from ...errors import UnsupportedError
 from ...solver import Solver
 from .. import logdet, slogdet, solve
 from .._dtypes import computed
+from .._levels import innermost
 from .iterated import factored
 from .sides import columns, without_columns
 
@@ -19,7 +20,8 @@ class Factorization:
 
     def __init__(self, tensor, by):
         self.solver = by if isinstance(by, Solver) else derived("solver", (by.key,))[0]
-        if torch.compiler.is_dynamo_compiling():  # there are no values yet: the solver factors them when code runs
+        # Where there are no values yet, or vmap maps over them, the solver factors them in each solve, and keeps that.
+        if torch.compiler.is_dynamo_compiling() or innermost(tensor.values)[1]:
             self.tensor, self._factor = tensor.clone(), None
         else:
             self.tensor = tensor
@@ -30,8 +32,8 @@ class Factorization:
     def factor(self):
         """The lacuna.Factor."""
         if self._factor is None:
-            raise UnsupportedError("Factorization: compiled code has solves and determinants by a factor, and not the "
-                                   "factor itself; make it outside, A.lu()")  # fmt: skip
+            raise UnsupportedError("Factorization: compiled code and vmap have solves and determinants by a factor, "
+                                   "and not the factor itself; make it outside, A.lu()")  # fmt: skip
         return self._factor
 
     def _slots(self):

@@ -3,11 +3,14 @@
 
 import operator
 
+import numpy as np
 import torch
 
 from ..._derived import derived, made_once
 from ...errors import ArgumentError, ShapeError
 from .structure import Structure, moved
+
+_BOOLS = (torch.bool, np.dtype(bool))
 
 
 class Indexing:
@@ -41,6 +44,10 @@ class Indexing:
         if len(index) > count or len(dots) > 1:
             raise ShapeError(f"SparseTensor: an index for {len(index)} dimensions; batch and matrix have {count}")
         index += [slice(None)] * (count - len(index))
+        for one in index[:-2]:
+            if getattr(one, "ndim", 0) > 1 and one.dtype in _BOOLS:
+                raise ArgumentError(f"SparseTensor: a mask of shape {tuple(one.shape)} in an index; give each "
+                                    "dimension a mask of its own")  # fmt: skip
         return [one for one in index[:-2]], index[-2], index[-1]
 
     def index_select(self, dim, index):
@@ -80,7 +87,14 @@ def _listed(index, size):
     if isinstance(index, (list, tuple)) and all([type(one) is int for one in index]):
         return tuple(index)
     index = index.cpu() if isinstance(index, torch.Tensor) else torch.as_tensor(index)
-    return tuple((index.nonzero()[:, 0] if index.dtype == torch.bool else index).tolist())
+    if index.ndim != 1 or index.dtype.is_floating_point or index.dtype.is_complex:
+        raise ArgumentError(f"SparseTensor: {index.dtype} of shape {tuple(index.shape)} in an index; rows and columns "
+                            "are chosen by one dimension of integers or bools")  # fmt: skip
+    if index.dtype != torch.bool:
+        return tuple(index.tolist())
+    if len(index) != size:
+        raise IndexError(f"SparseTensor: a mask of {len(index)} in an index; the matrix has {size} there")
+    return tuple(index.nonzero()[:, 0].tolist())
 
 
 def _taken(tensor, rows, columns):

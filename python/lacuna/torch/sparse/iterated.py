@@ -20,8 +20,9 @@ from ..._derived import fixed, found
 from ..._options import Borrowed
 from ...errors import ConvergenceError, UnsupportedError
 from ...solver import Factor, read_report
-from .. import sddmm, spmm
+from .. import _private, sddmm, spmm
 from .._dtypes import in_one_dtype
+from .._levels import innermost
 from .._tensors import CODES, context_on, ready
 
 _ADJOINT = {"N": "H", "H": "N"}
@@ -75,6 +76,8 @@ class _Borrowed(Borrowed):
 
 def factored(solver, slots):
     """The Factor of values by slots, on the CPU or a device; one that the solver keeps is not made again."""
+    if innermost(slots)[1]:
+        raise UnsupportedError("factor: vmap maps over the values; give them outside of it as a batch, with_values()")
     device, (slots,) = ready("factor", [slots.detach()])
     ctx, out = context_on(device), ffi.new("lac_factor **")
     with _Borrowed(ctx, slots) as (array,):
@@ -142,13 +145,13 @@ class _Iterated(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, x_bar):
-        slots, x = ctx.saved_tensors
-        adjoint = _Iterated.apply(ctx.asked.adjoint(), slots, x_bar, None)
-        slots_bar = None
-        if ctx.needs_input_grad[1]:
-            pair = (adjoint, x) if ctx.asked.op == "N" else (x, adjoint)
-            slots_bar = _summed(-sddmm(ctx.asked.pattern, *pair), slots.shape)
-        return None, slots_bar, _summed(adjoint, ctx.right_shape), None
+        if not _private.is_grads_batched(x_bar):
+            return None, *_pulled(ctx, x_bar), None
+        level = _private.enter_vmap() - 1
+        _private.leave_vmap()
+        every = _private.remove_batch_dim(x_bar, level, 1, 0)
+        bars = _pulled(ctx, every, every.shape[:1])
+        return None, *[bar if bar is None else _private.add_batch_dim(bar, 0, level) for bar in bars], None
 
     @staticmethod
     def jvp(ctx, _asked, slots_dot, b_dot, _x0_dot):
@@ -168,14 +171,26 @@ class _Iterated(torch.autograd.Function):
         return _Iterated.apply(asked, *moved), 0
 
 
+def _pulled(ctx, x_bar, many=()):
+    """The adjoints of values and b: of one x_bar, or of `many` that are its first dimension (is_grads_batched)."""
+    slots, x = ctx.saved_tensors
+    adjoint = _Iterated.apply(ctx.asked.adjoint(), slots, x_bar, None)
+    slots_bar = None
+    if ctx.needs_input_grad[1]:
+        pair = (adjoint, x) if ctx.asked.op == "N" else (x, adjoint)
+        slots_bar = _summed(-sddmm(ctx.asked.pattern, *pair), slots.shape, many)
+    return slots_bar, _summed(adjoint, ctx.right_shape, many)
+
+
 def _in_front(tensor, dim, missing):
     """The dimension first, and then as many of size 1 as other batches have more."""
     return tensor.movedim(dim, 0)[(slice(None), *[None] * missing)]
 
 
-def _summed(bar, shape):
-    """An adjoint of what was broadcast."""
-    return bar.sum_to_size(shape)
+def _summed(bar, shape, many=()):
+    """An adjoint of what was broadcast; the dimensions `many` stay."""
+    ones = (1,) * (bar.ndim - len(many) - len(shape))
+    return bar.sum_to_size(*many, *ones, *shape).reshape(*many, *shape)
 
 
 # -- within compiled code ---------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ class Predicates:
             return torch.zeros(self.batch_shape, dtype=torch.bool, device=self.device)
         pattern, slots = self._single()
         solver = solver_of(pattern, {"method": "cholesky", "keep_bytes": -1})
-        items = slots.to(computed(slots.dtype)).reshape(-1, pattern.nnz)
+        items = slots.to(computed(slots.dtype)).reshape(self.batch_size, pattern.nnz)
         found = [_succeeds(solver, one) for one in items] if not _succeeds(solver, items) else [True] * len(items)
         return torch.tensor(found, dtype=torch.bool, device=self.device).reshape(self.batch_shape)
 

@@ -9,6 +9,7 @@ SparseTensor, any other a dense tensor.
 """
 
 import math
+from numbers import Integral
 from typing import NamedTuple
 
 import torch
@@ -49,9 +50,13 @@ class Reductions:
         asked = dim if isinstance(dim, (tuple, list)) else () if dim is None else (dim,)
         asked = asked or range(self.ndim)
         for one in asked:
+            if not isinstance(one, (Integral, torch.SymInt)):
+                raise ArgumentError(f"{who}: dim is {dim!r}; it must be an integer, or several")
             if not -self.ndim <= one < self.ndim:
                 raise ShapeError(f"{who}: dimension {one} of a tensor with {self.ndim}")
         found, at = sorted({one % self.ndim for one in asked}), self.sparse_dim[0]
+        if len(found) < len(asked):
+            raise ShapeError(f"{who}: dim is {dim}, which names a dimension twice")
         return _Dims([d for d in found if d < at], at in found, at + 1 in found, [d for d in found if d > at + 1], at)
 
     def _side(self, who, dim):

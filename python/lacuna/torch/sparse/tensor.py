@@ -4,6 +4,8 @@
 import torch
 
 from ...errors import ArgumentError, ShapeError, UnsupportedError
+from .._levels import innermost
+from .._matrices import Matrix
 from .arithmetic import Arithmetic
 from .conversions import Conversions
 from .dispatched import Dispatched
@@ -25,7 +27,7 @@ _SHOWN = 6  # entries in a repr
 
 class SparseTensor(
     Makers, Moves, Arithmetic, Products, Shapes, Indexing, Reductions, Solves, Predicates, Layouts, Conversions, Stored,
-    Dispatched, public_name="lacuna.torch.SparseTensor",
+    Dispatched, Matrix, public_name="lacuna.torch.SparseTensor",
 ):  # fmt: skip
     """A sparse matrix, or a batch of them on one pattern, whose values are a tensor of the caller's.
 
@@ -54,6 +56,8 @@ class SparseTensor(
     """
 
     def __init__(self, values, row_indices, col_indices, shape, sparse_dim=(-2, -1)):
+        if shape is None or isinstance(shape, int):
+            raise ArgumentError(f"SparseTensor: shape is {shape!r}; it must be (*batch, M, N)")
         shape = tuple(shape)
         at = first_sparse(shape, sparse_dim)
         self.structure = structured("coo", row_indices, col_indices, shape[at : at + 2])
@@ -229,8 +233,8 @@ class SparseTensor(
     def _shown(self):
         """The first entries of the first matrix."""
         rows, columns = (side[:_SHOWN].tolist() for side in self.structure.rows_and_columns("cpu"))
-        values = self.values.detach()
-        for _ in self.batch_shape:
+        values, _ = innermost(self.values.detach())
+        while values.ndim > 1 + self.trailing:
             values = values[0] if values.shape[0] else values.new_zeros(values.shape[1:])
         numbers = [str(value.tolist()) if value.ndim else f"{value.item():.6g}" for value in values[:_SHOWN]]
         entries = [f"({row}, {column}): {number}" for row, column, number in zip(rows, columns, numbers)]

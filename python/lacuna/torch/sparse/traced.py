@@ -4,6 +4,7 @@ that it runs, that the indices are still those.
 """
 
 import itertools
+from operator import index
 
 import torch
 
@@ -37,7 +38,9 @@ torch.compiler.assume_constant_result(_named_eye)
 
 def eye_pattern(rows, columns=None, k=0):
     """Pattern.eye, one and the same in all graphs."""
-    return (_named_eye if torch.compiler.is_dynamo_compiling() else Pattern.eye)(rows, columns, k)
+    if not torch.compiler.is_dynamo_compiling():
+        return Pattern.eye(rows, columns, k)
+    return _named_eye(index(rows), None if columns is None else index(columns), index(k))
 
 
 def _described(structure, first, second):
@@ -73,6 +76,9 @@ def structured(layout, first, second, shape):
     if not _is_kept:
         raise UnsupportedError("SparseTensor: this torch's compiler cannot check indices when compiled code runs; make "
                                "the tensor outside and pass it in")  # fmt: skip
-    pattern, entries, number = _named_structure(layout, first, second, *shape)
+    first, second = (torch.tensor(side) if isinstance(side, (list, tuple)) else side for side in (first, second))
+    for side in (first, second):
+        index(side.shape[0])  # fixed and guarded, as the shape is: other sizes are another graph
+    pattern, entries, number = _named_structure(layout, first, second, *[index(size) for size in shape])
     _same_indices(first, second, number)
     return Structure(pattern, entries)

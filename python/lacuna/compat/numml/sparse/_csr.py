@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """numml.sparse: SparseCSRTensor, which is lacuna.torch.SparseTensor by its compressed rows."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 
 from lacuna.errors import ArgumentError
 from lacuna.pattern import Pattern
 from lacuna.torch import SparseTensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch import Tensor
 
 
 def _tensor(given, dtype, device):
@@ -145,18 +155,20 @@ class SparseCSRTensor(SparseTensor, public_name="lacuna.compat.numml.SparseCSRTe
         return on_device.csr_matrix(tuple(parts), shape=tuple(self.shape))
 
 
-def eye(N, k=0, dtype=torch.float32, device=None):
+def eye(
+    N: int, k: int = 0, dtype: torch.dtype = torch.float32, device: torch.device | str | None = None,
+) -> SparseCSRTensor:  # fmt: skip
     """Ones on the k-th diagonal, N x N."""
     pattern = Pattern.eye(N, k=k)
     return SparseCSRTensor.from_pattern(pattern, torch.ones(pattern.nnz, dtype=dtype, device=device))
 
 
-def diag(x, k=0):
+def diag(x: Tensor, k: int = 0) -> SparseCSRTensor:
     """The square matrix with x on its k-th diagonal."""
     return SparseCSRTensor.from_pattern(Pattern.eye(x.shape[-1] + abs(k), k=k), x)
 
 
-def spouter(x, y):
+def spouter(x: Tensor, y: Tensor) -> SparseCSRTensor:
     """x y^T where both are not zero, as a sparse matrix, differentiable in their numbers."""
     rows, columns = (t.detach().nonzero()[:, 0] for t in (x, y))
     row, col = rows.repeat_interleave(len(columns)), columns.repeat(len(rows))
@@ -165,22 +177,22 @@ def spouter(x, y):
     return made.sddmm(x, y.conj())
 
 
-def unpack_csr(A):
+def unpack_csr(A: SparseCSRTensor) -> tuple[Any, ...]:
     """(shape, data, indices, indptr)."""
     return A.shape, A.data, A.indices, A.indptr
 
 
-def repack_csr(shape, data, indices, indptr):
+def repack_csr(shape: Sequence[int], data: Tensor, indices: Tensor, indptr: Tensor) -> SparseCSRTensor:
     """The matrix of unpack_csr's parts."""
     return SparseCSRTensor((data, indices, indptr), tuple(shape))
 
 
-def row_indices(A):
+def row_indices(A: SparseCSRTensor) -> Tensor:
     """The row of each value."""
     return A.row_indices
 
 
-def diagonal_idx(A):
+def diagonal_idx(A: SparseCSRTensor) -> Tensor:
     """Where each number of the diagonal stands among the values, -1 where it is not stored."""
     on = A.row_indices == A.col_indices
     found = torch.full((min(A.shape),), -1, dtype=torch.int64, device=A.device)

@@ -5,8 +5,11 @@ laplacian   K = tridiag(-1, 2, -1), and its Kronecker sums
 poisson     K / h^2 with h = 1 / (m + 1), and u = prod sin(pi x) with its right-hand side
 """
 
+from __future__ import annotations
+
 import dataclasses
 import math
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -14,6 +17,11 @@ from lacuna.errors import ArgumentError
 
 from ..._words import word
 from ..sparse_tensor import SparseTensor
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
 
 _SPD = {"spd": True, "symmetric": True, "complex": False}
 
@@ -78,17 +86,17 @@ def _sines(m, dims):
     return total
 
 
-def laplacian_1d(n=200):
+def laplacian_1d(n: int = 200) -> SparseProblem:
     """tridiag(-1, 2, -1)."""
     return _problem("laplacian_1d", _line(n), _SPD, pde="laplacian1d", n=n)
 
 
-def laplacian_2d(m=30):
+def laplacian_2d(m: int = 30) -> SparseProblem:
     """Five points, 4 and -1, on m x m."""
     return _problem("laplacian_2d", _kronecker_sum([_line(m)] * 2), _SPD, pde="laplacian2d", m=m)
 
 
-def laplacian_3d(m=10):
+def laplacian_3d(m: int = 10) -> SparseProblem:
     """Seven points, 6 and -1, on m x m x m."""
     return _problem("laplacian_3d", _kronecker_sum([_line(m)] * 3), _SPD, pde="laplacian3d", m=m)
 
@@ -100,17 +108,17 @@ def _poisson(name, m, dims):
     return _problem(name, A, _SPD, dims * math.pi**2 * exact, exact, pde=name, m=m, h=h, manufactured=about)
 
 
-def poisson_2d(m=31):
+def poisson_2d(m: int = 31) -> SparseProblem:
     """-u_xx - u_yy = f, u = sin(pi x) sin(pi y)."""
     return _poisson("poisson_2d", m, 2)
 
 
-def poisson_3d(m=10):
+def poisson_3d(m: int = 10) -> SparseProblem:
     """-u_xx - u_yy - u_zz = f, u = sin(pi x) sin(pi y) sin(pi z)."""
     return _poisson("poisson_3d", m, 3)
 
 
-def helmholtz_1d(n=300, k=8.0, alpha=2.0):
+def helmholtz_1d(n: int = 300, k: float = 8.0, alpha: float = 2.0) -> SparseProblem:
     """-u'' - k^2 u - i alpha u: complex symmetric, indefinite."""
     h, shift = 1 / (n + 1), complex(-(k**2), -alpha)
     A = _line(n, 1 / h**2).to(torch.complex128) + SparseTensor.eye(n, dtype=torch.complex128) * shift
@@ -118,7 +126,7 @@ def helmholtz_1d(n=300, k=8.0, alpha=2.0):
     return _problem("helmholtz_1d", A, kind, pde="helmholtz1d", n=n, h=h, k=k, alpha=alpha)
 
 
-def anisotropic_diffusion_2d(m=30, eps=0.01):
+def anisotropic_diffusion_2d(m: int = 30, eps: float = 0.01) -> SparseProblem:
     """-u_xx - eps u_yy."""
     h = 1 / (m + 1)
     A = _kronecker_sum([_line(m, eps / h**2), _line(m, 1 / h**2)])
@@ -132,7 +140,7 @@ def _upwind(m, speed):
     return SparseTensor(values, torch.cat([at, at[1:]]), torch.cat([at, at[:-1]]), (m, m))
 
 
-def advection_diffusion_2d(m=30, peclet=20.0):
+def advection_diffusion_2d(m: int = 30, peclet: float = 20.0) -> SparseProblem:
     """-u_xx - u_yy + peclet (u_x + u_y), upwind: not symmetric."""
     h = 1 / (m + 1)
     line = _line(m, 1 / h**2) + _upwind(m, peclet / h)
@@ -142,7 +150,7 @@ def advection_diffusion_2d(m=30, peclet=20.0):
     )
 
 
-def bratu_1d(n=100, lam=1.0):
+def bratu_1d(n: int = 100, lam: float = 1.0) -> SparseProblem:
     """-u'' = lam exp(u): the matrix of -u'', and the lower of its solutions, for lam below 3.51.
 
     u = -2 log(cosh((x - 1/2) theta / 2) / cosh(theta / 4)), theta = sqrt(2 lam) cosh(theta / 4)
@@ -158,12 +166,12 @@ def bratu_1d(n=100, lam=1.0):
     return _problem("bratu_1d", _line(n, 1 / h**2), _SPD, None, exact, pde="bratu1d", n=n, h=h, lam=lam, **about)
 
 
-def laplacian_1d_eigenvalues(n):
+def laplacian_1d_eigenvalues(n: int) -> Tensor:
     """2 - 2 cos(k pi / (n + 1)), k = 1..n, in ascending order."""
     return 2 - 2 * torch.cos(math.pi * torch.arange(1, n + 1, dtype=torch.float64) / (n + 1))
 
 
-def laplacian_2d_eigenvalues(m):
+def laplacian_2d_eigenvalues(m: int) -> Tensor:
     """The sums of two of those of a line, in ascending order."""
     line = laplacian_1d_eigenvalues(m)
     return (line[:, None] + line).flatten().sort().values
@@ -177,17 +185,17 @@ PROBLEMS = {
 _SIZES = {1: [{"n": n} for n in (100, 500, 2000)], 2: [{"m": m} for m in (16, 32, 64)], 3: [{"m": m} for m in (8, 16)]}
 
 
-def list_problems():
+def list_problems() -> list[str]:
     """The names of all problems."""
     return list(PROBLEMS)
 
 
-def get(name, **kwargs):
+def get(name: str, **kwargs: Any) -> SparseProblem:
     """A problem by its name."""
     return word("datasets.get: name", name, PROBLEMS)(**kwargs)
 
 
-def default_sizes(name):
+def default_sizes(name: str) -> Any:
     """Sizes to try a problem with, as arguments."""
     word("default_sizes: name", name, PROBLEMS)
     return _SIZES[int(name[-2])]

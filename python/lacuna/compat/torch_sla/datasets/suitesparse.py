@@ -17,6 +17,6 @@ class SuiteSparseUnavailable(RuntimeError):
 DatasetUnavailable = SuiteSparseUnavailable
 
 
-def is_suitesparse_available(name=None, group=None):
+def is_suitesparse_available(name: str | None = None, group: str | None = None) -> bool:
     """False: nothing is loaded from the net."""
     return False

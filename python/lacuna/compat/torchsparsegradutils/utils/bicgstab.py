@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchsparsegradutils.utils.bicgstab: stabilised biconjugate gradients for any matrix or function."""
 
+from __future__ import annotations
+
 import logging
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._closures import columns, iterate, product
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Tensor
 
 
 class BICGSTABSettings(NamedTuple):
@@ -25,7 +32,10 @@ def _logging(logger):
     return seen
 
 
-def bicgstab(matmul_closure, rhs, initial_guess=None, settings=BICGSTABSettings(), tolerance=None):
+def bicgstab(
+    matmul_closure: Callable[[Tensor], Tensor] | Tensor, rhs: Tensor, initial_guess: Tensor | None = None,
+    settings: BICGSTABSettings = BICGSTABSettings(), tolerance: float | None = None,
+) -> Tensor:  # fmt: skip
     """x with A x = rhs, (n) or (n, k), to |r| <= max(reltol |b|, abstol). What is not reached is an error. tolerance is
     reltol, over that of settings."""
     right, is_vector = columns("bicgstab", rhs)

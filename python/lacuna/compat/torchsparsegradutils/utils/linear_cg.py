@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchsparsegradutils.utils.linear_cg: conjugate gradients with a matrix or a function of x."""
 
+from __future__ import annotations
+
 import dataclasses
 import warnings
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
@@ -11,6 +13,12 @@ from lacuna.errors import ArgumentError
 
 from ..._later import later
 from ._closures import columns, iterate, product, residuals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from torch import Tensor
 
 _REDUCTIONS = ("all", "mean")
 
@@ -54,9 +62,13 @@ class _Counted:
         return self.function(*given)
 
 
-def linear_cg(matmul_closure, rhs, n_tridiag=0, tolerance=None, eps=None, stop_updating_after=None, max_iter=None,
-              max_tridiag_iter=None, initial_guess=None, preconditioner=None, settings=LinearCGSettings(),
-              convergence_reduction="all", min_iter=0, return_info=False):  # fmt: skip
+def linear_cg(
+    matmul_closure: Callable[[Tensor], Tensor] | Tensor, rhs: Tensor, n_tridiag: int = 0,
+    tolerance: float | None = None, eps: float | None = None, stop_updating_after: float | None = None,
+    max_iter: int | None = None, max_tridiag_iter: int | None = None, initial_guess: Tensor | None = None,
+    preconditioner: Any = None, settings: LinearCGSettings = LinearCGSettings(), convergence_reduction: str = "all",
+    min_iter: int = 0, return_info: bool = False,
+) -> Any:  # fmt: skip
     """x with A x = rhs, (n) or (..., n, k), A Hermitian positive definite: every column to |r| <= tolerance |b|, with
     derivatives in rhs and, of a tensor, in A. return_info: (x, CGInfo), and not to converge is then no error.
     eps, stop_updating_after and min_iter are not needed: breakdowns are found by what they do."""

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchsparsegradutils.utils.lsmr: least squares of a matrix."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 
 import lacuna.torch as lt
@@ -8,9 +12,18 @@ from lacuna.errors import ArgumentError
 
 from ..._later import later
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def lsmr(A, b, Armat=None, n=None, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, maxiter=None, x0=None,
-         check_nonzero=True):  # fmt: skip
+    from torch import Tensor
+
+
+def lsmr(
+    A: Callable[[Tensor], Tensor] | Tensor, b: Tensor, Armat: Callable[[Tensor], Tensor] | Tensor | None = None,
+    n: int | None = None, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
+    maxiter: int | None = None, x0: Tensor | None = None, check_nonzero: bool = True,
+) -> tuple[Any, ...]:  # fmt: skip
     """(x, 0): x minimises |A x - b|^2 + |damp x|^2, A a tensor of any layout. It is found to working precision, by a
     factorisation: tolerances and a start are not needed."""
     if callable(A) and not isinstance(A, torch.Tensor):

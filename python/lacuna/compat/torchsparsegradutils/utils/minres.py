@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchsparsegradutils.utils.minres: minimal residuals for Hermitian matrices, with shifts."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
 from ._closures import columns, iterate, product
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from torch import Tensor
 
 
 class MINRESSettings(NamedTuple):
@@ -16,8 +24,11 @@ class MINRESSettings(NamedTuple):
     verbose_linalg: bool = False
 
 
-def minres(matmul_closure, rhs, eps=1e-25, shifts=None, value=None, max_iter=None, preconditioner=None,
-           settings=MINRESSettings(), tolerance=None):  # fmt: skip
+def minres(
+    matmul_closure: Callable[[Tensor], Tensor] | Tensor, rhs: Tensor, eps: float = 1e-25, shifts: Tensor | None = None,
+    value: float | None = None, max_iter: int | None = None, preconditioner: Any = None,
+    settings: MINRESSettings = MINRESSettings(), tolerance: float | None = None,
+) -> Tensor:  # fmt: skip
     """x with (value A + shift I) x = rhs, to |r| <= minres_tolerance |b|; shifts [s]: x [s, ...]. tolerance is
     minres_tolerance, over that of settings."""
     (right, is_vector), (function, theta) = columns("minres", rhs), product("minres", matmul_closure)

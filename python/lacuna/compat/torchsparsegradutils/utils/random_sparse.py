@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchsparsegradutils.utils.random_sparse: random matrices with exactly so many entries, by torch's generator."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 
 from lacuna.errors import ShapeError
 from lacuna.torch import SparseTensor
 
 from .utils import as_layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from torch import Tensor
 
 
 def _places(rows, columns, nnz, triangle, who):
@@ -62,17 +72,23 @@ def _made(who, size, nnz, layout, triangle, between, diagonal, indices_dtype, va
     return as_layout(who, first.with_values(torch.stack(values)), layout, indices_dtype)
 
 
-def rand_sparse(size, nnz, layout=torch.sparse_coo, *, indices_dtype=torch.int64, values_dtype=torch.float32,
-                device=torch.device("cpu"), well_conditioned=False, min_diag_value=1.0):  # fmt: skip
+def rand_sparse(
+    size: Sequence[int], nnz: int, layout: torch.layout = torch.sparse_coo, *,
+    indices_dtype: torch.dtype = torch.int64, values_dtype: torch.dtype = torch.float32,
+    device: torch.device | str = torch.device("cpu"), well_conditioned: bool = False, min_diag_value: float = 1.0,
+) -> Tensor:  # fmt: skip
     """A random matrix with nnz entries at different places, or a batch; well_conditioned: with a full diagonal of at
     least min_diag_value, and what stands beside it smaller."""
     diagonal = min_diag_value if well_conditioned else None
     return _made("rand_sparse", size, nnz, layout, None, (0.0, 0.0), diagonal, indices_dtype, values_dtype, device)
 
 
-def rand_sparse_tri(size, nnz, layout=torch.sparse_coo, *, upper=True, strict=False, indices_dtype=torch.int64,
-                    values_dtype=torch.float32, device=torch.device("cpu"), value_range=(0, 1),
-                    well_conditioned=False, min_diag_value=1.0):  # fmt: skip
+def rand_sparse_tri(
+    size: Sequence[int], nnz: int, layout: torch.layout = torch.sparse_coo, *, upper: bool = True,
+    strict: bool = False, indices_dtype: torch.dtype = torch.int64, values_dtype: torch.dtype = torch.float32,
+    device: torch.device | str = torch.device("cpu"), value_range: tuple[float, float] = (0, 1),
+    well_conditioned: bool = False, min_diag_value: float = 1.0,
+) -> Tensor:  # fmt: skip
     """A random triangular matrix with nnz entries, values within value_range in every layout; unless strict, the
     diagonal is full where well_conditioned says so."""
     triangle = ("strictly " if strict else "") + ("upper" if upper else "lower")
@@ -81,7 +97,10 @@ def rand_sparse_tri(size, nnz, layout=torch.sparse_coo, *, upper=True, strict=Fa
     return _made("rand_sparse_tri", size, nnz, layout, triangle, between, diagonal, indices_dtype, values_dtype, device)
 
 
-def make_spd_sparse(n, layout, value_dtype, index_dtype, device, sparsity_ratio=0.5, nz=None):
+def make_spd_sparse(
+    n: int, layout: torch.layout, value_dtype: torch.dtype, index_dtype: torch.dtype, device: torch.device | str,
+    sparsity_ratio: float = 0.5, nz: int | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(matrix, its dense form): symmetric positive definite, strictly dominated by its diagonal."""
     count = nz if nz is not None else max(1, int((1 - sparsity_ratio) * n * (n - 1) / 2))
     row, col = _places(n, n, min(count, n * (n - 1) // 2), "strictly lower", "make_spd_sparse")
@@ -93,8 +112,8 @@ def make_spd_sparse(n, layout, value_dtype, index_dtype, device, sparsity_ratio=
     return as_layout("make_spd_sparse", made, layout, index_dtype), made.to_dense()
 
 
-def _named(name, layout, function, **fixed):
-    def generate(size, nnz, **options):
+def _named(name: str, layout: torch.layout, function: Callable[..., Tensor], **fixed: Any) -> Callable[..., Tensor]:
+    def generate(size: Sequence[int], nnz: int, **options: Any) -> Tensor:
         return function(size, nnz, layout, **fixed, **options)
 
     generate.__name__, generate.__doc__ = name, f"{function.__name__} with a layout in its name."
