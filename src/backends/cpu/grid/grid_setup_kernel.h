@@ -182,7 +182,8 @@ static void VN(give_next)(const setup_job *j, const grid_range *range, int64_t y
   for (int d = 0; d < 9; ++d) {
     W *even = (W *)j->out + (range->item * 9 + d) * room + ((y / 2 + 1) * 4 + y % 2 * 2) * next->stride + 1;
     W *odd = even + next->stride;
-    for (int64_t x = 0; x < next->width; ++x) *((x % 2 ? odd : even) + x / 2) = out[d][x];
+    for (int64_t i = 0; i < next->width / 2; ++i) even[i] = out[d][2 * i], odd[i] = out[d][2 * i + 1];
+    if (next->width % 2) even[next->across - 1] = out[d][next->width - 1];
   }
 }
 
