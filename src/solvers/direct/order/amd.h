@@ -34,6 +34,7 @@ typedef struct amd {
   int32_t *bucket;  // and of a hash
   int32_t lowest;   // no variable has a smaller degree
   int32_t left;     // variables that are not eliminated yet, by weight
+  int32_t aside;    // variables that are set aside, and counted as neighbours of all
   lac_cost cost;    // of what is eliminated
 } amd;
 

@@ -22,6 +22,7 @@
 #include "solvers/direct/order/ordering.h"
 
 enum { NONE = -1, AMD_LOOK = 1024 };  // no vertex; pivots after which it looks whether it shall end
+enum { AMD_FEW = 8 };  // variables set aside whose cost is taken for that of full rows: to count it takes long
 
 void lac_amd_clear(amd *g) {
   lac_free(g->list);
@@ -324,11 +325,11 @@ static void amd_reverse(int32_t *list, int32_t count) {
   }
 }
 
-// Columns of L for the variables that are eliminated with v: each has those after it, and L_v.
-static void amd_count(amd *g, int32_t v) {
-  double count = (double)g->node[v].degree - g->weight[v];
-  for (int32_t k = g->weight[v]; k < 0; k++, count--) g->cost.flops += count * count;
-  g->cost.nnz += -(int64_t)g->weight[v] * g->node[v].degree + (int64_t)g->weight[v] * (g->weight[v] - 1) / 2;
+// Columns of L for `together` variables that are eliminated together: each has those after it, and `others`.
+static void amd_count(amd *g, int32_t together, int32_t others) {
+  double count = (double)others + together;
+  for (int32_t k = 0; k < together; k++, count--) g->cost.flops += count * count;
+  g->cost.nnz += (int64_t)together * others + (int64_t)together * (together + 1) / 2;
 }
 
 // Give the variables of L_v their weights and degrees back, and drop from it what was merged or eliminated. Among equal
@@ -338,7 +339,7 @@ static void amd_finish(amd *g, int32_t v) {
   int32_t *list = g->list + g->node[v].start;
   int32_t count = 0;
 
-  amd_count(g, v);
+  amd_count(g, -g->weight[v], g->node[v].degree + g->aside);
   g->left += g->weight[v];
   g->weight[v] = 0;
   for (int32_t k = 0; k < g->node[v].length; k++) {
@@ -401,13 +402,17 @@ lac_status lac_amd_run(lac_context *ctx, amd *g, int32_t done_with, int32_t *ord
   int32_t *pivots = g->bucket;
 
   for (int32_t i = 0; i < g->n; i++) {
-    if (g->weight[i] > 0) {
+    if (g->weight[i] > 0 && g->node[i].length == 0) {  // without neighbours: as it would be, at once
+      g->node[i].next = NONE;
+      amd_count(g, 1, g->aside);
+      order[done_with + count++] = i;
+    } else if (g->weight[i] > 0) {
       amd_enlist(g, i);
     } else if (g->node[i].degree >= 0) {
       order[--behind] = i;
     }
   }
-  g->left = behind - done_with;
+  g->left = behind - done_with - count;
   while (g->left > 0) {
     int32_t v = amd_take_lowest(g);
     LAC_TRY(amd_eliminate(ctx, g, v));
@@ -431,7 +436,6 @@ lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *orde
   lac_status status = LAC_OK;
   amd g = {0};
   int32_t dense = lac_amd_dense(graph->n);
-  bool is_whole = true;
 
   LAC_TRY(lac_amd_init(ctx, &g, graph->n, 0, graph->offsets[graph->n]));
   g.used = graph->offsets[g.n];
@@ -439,11 +443,12 @@ lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *orde
   for (int32_t i = 0; i < g.n; i++) {
     g.node[i].start = graph->offsets[i];
     g.node[i].length = g.node[i].degree = (int32_t)(graph->offsets[i + 1] - graph->offsets[i]);
-    if (g.node[i].length > dense) g.weight[i] = 0, is_whole = false;
+    if (g.node[i].length > dense) g.weight[i] = 0, g.aside++;
   }
+  amd_count(&g, g.aside, 0);
   LAC_TRY(lac_amd_run(ctx, &g, 0, order));
   *cost = g.cost;
-  if (!is_whole) cost->nnz = -1;
+  if (g.aside > AMD_FEW) cost->nnz = -1;
 done:
   lac_amd_clear(&g);
   return status;
