@@ -3,8 +3,8 @@
 
 // The largest number of each column of a block; infinite where one is not finite, if that is asked. Of one column
 // several at once, so that none waits for the one before.
-static inline __attribute__((always_inline)) void FN(refine_largest)(int64_t n, const int width, const T *x,
-                                                                     bool asked, double *out) {
+static inline __attribute__((always_inline)) void FN(refine_largest)(int64_t n, const int width, const T *x, bool asked,
+                                                                     double *out) {
   enum { LANES = 16 };
   const int lanes = width == 1 ? LANES : width;
   double most[LANES] = {0}, lost[LANES] = {0};

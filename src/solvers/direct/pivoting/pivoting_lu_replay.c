@@ -32,19 +32,18 @@ static replay_solve_kernel *const replay_solve_kernels[] = TABLE(replay_solve);
 
 // -- writing ---------------------------------------------------------------------------------------------------------
 
-// A step takes 12 bytes of a list, an entry of a factor as many of a factor.
-enum { REPLAY_STEPS_AN_ENTRY = 6, REPLAY_ENTRIES = 1 << 24 };
+enum { REPLAY_STEPS_AN_ENTRY = 6, REPLAY_ENTRIES = 1 << 16 };
 
 static bool replay_is_worth(const pivoting_shape *shape, int64_t nnz) {
   int64_t entries = shape->l.count + shape->u.count + shape->below.count + shape->n;
-  return entries + nnz <= REPLAY_ENTRIES && shape->flops <= REPLAY_STEPS_AN_ENTRY * (double)entries;
+  return entries <= REPLAY_ENTRIES && nnz <= REPLAY_ENTRIES && shape->flops <= REPLAY_STEPS_AN_ENTRY * (double)entries;
 }
 
 void pivoting_replay_destroy(pivoting_replay *r) {
   if (!r) return;
-  void *blocks[] = {r->entry,     r->first_step, r->first_quotient, r->step,        r->quotient,
-                    r->largest,   r->unit,       r->l_at,           r->u_at,        r->below_at,
-                    r->row_scale, r->col_scale,  r->load_scale,     r->store_scale, r->segment};
+  void *blocks[] = {r->target,    r->scale,     r->demand,     r->first_step,  r->first_quotient, r->step,
+                    r->quotient,  r->largest,   r->unit,       r->l_at,        r->u_at,           r->below_at,
+                    r->row_scale, r->col_scale, r->load_scale, r->store_scale, r->segment};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lac_free(blocks[i]);
   lac_free(r);
 }
@@ -103,11 +102,13 @@ static void replay_writer_clear(replay_writer *w) {
 static bool replay_allocate(const replay_writer *w, pivoting_replay *r) {
   const pivoting_shape *shape = w->shape;
   size_t n = (size_t)r->n, l = (size_t)shape->l.count, u = (size_t)shape->u.count, number = lac_dtype_size(r->dtype);
-  r->entry = lac_alloc((size_t)r->entries * sizeof *r->entry);
+  r->target = lac_alloc((size_t)r->entries * sizeof *r->target);
+  r->scale = lac_alloc((size_t)r->entries * sizeof *r->scale);
   r->first_step = lac_calloc((size_t)r->levels + 1, sizeof *r->first_step);
   r->first_quotient = lac_calloc((size_t)r->levels + 1, sizeof *r->first_quotient);
   r->step = lac_alloc((size_t)shape->flops * sizeof *r->step);
   r->quotient = lac_alloc(l * sizeof *r->quotient);
+  r->demand = lac_alloc(l * sizeof *r->demand);
   r->largest = lac_calloc(2 * n, sizeof *r->largest);
   r->unit = lac_calloc(n, sizeof *r->unit);
   r->l_at = lac_alloc(l * sizeof *r->l_at);
@@ -118,12 +119,13 @@ static bool replay_allocate(const replay_writer *w, pivoting_replay *r) {
   r->col_scale = lac_alloc(n * number);
   r->load_scale = lac_alloc(n * number);
   r->store_scale = lac_alloc(n * number);
-  return r->entry && r->first_step && r->first_quotient && r->step && r->quotient && r->largest && r->unit && r->l_at &&
-         r->u_at && r->below_at && r->segment && r->row_scale && r->col_scale && r->load_scale && r->store_scale;
+  return r->target && r->scale && r->demand && r->first_step && r->first_quotient && r->step && r->quotient &&
+         r->largest && r->unit && r->l_at && r->u_at && r->below_at && r->segment && r->row_scale && r->col_scale &&
+         r->load_scale && r->store_scale;
 }
 
-static void replay_note_largest(replay_writer *w, int32_t which, double size, int32_t place, int32_t *largest) {
-  if (size > w->largest[which]) w->largest[which] = size, *largest = place;
+static void replay_note_largest(replay_writer *w, int32_t which, double size, int32_t place, uint16_t *largest) {
+  if (size > w->largest[which]) w->largest[which] = size, *largest = (uint16_t)place;
 }
 
 // The numbers of A in column k. False: a scale is out of range.
@@ -137,14 +139,15 @@ static bool replay_entries(replay_writer *w, int32_t k, pivoting_replay *r) {
     int32_t row = s->t_rows[q], step = w->shape->place[row], slot = (int32_t)s->t_slots[q];
     bool is_inside = step < end;
     double size = replay_size_kernels[r->dtype](w->job->values, slot);
-    replay_entry *entry = &r->entry[slot];
-    entry->target = is_inside ? w->at[step] : below++;
-    entry->scale = (float)replay_scale_of_kernels[r->dtype](r, row, column);
-    is_normal &= isnormal(entry->scale) != 0;
+    int32_t target = is_inside ? w->at[step] : below++;
+    double scale = replay_scale_of_kernels[r->dtype](r, row, column);
+    r->target[slot] = (uint16_t)target;
+    r->scale[slot] = (float)scale;
+    is_normal &= isnormal(r->scale[slot]) != 0;
     replay_note_largest(w, 2 * n + column, size, slot, &r->unit[column]);
     if (!is_inside) continue;
-    replay_note_largest(w, row, size * (double)entry->scale, entry->target, &r->largest[row]);
-    replay_note_largest(w, n + column, size * (double)entry->scale, entry->target, &r->largest[n + column]);
+    replay_note_largest(w, row, size * scale, target, &r->largest[row]);
+    replay_note_largest(w, n + column, size * scale, target, &r->largest[n + column]);
   }
   return is_normal;
 }
@@ -168,17 +171,20 @@ static void replay_column(replay_writer *w, int32_t k, pivoting_replay *r) {
   for (int64_t p = u->offsets[k]; p < u->offsets[k + 1]; p++) {
     int32_t j = u->rows[p];
     for (int64_t q = l->offsets[j]; q < l->offsets[j + 1]; q++) {
-      r->step[w->steps++] = (replay_step){w->at[l->rows[q]], (int32_t)q, r->u + (int32_t)p};
+      r->step[w->steps++] = (replay_step){(uint16_t)w->at[l->rows[q]], (uint16_t)q, (uint16_t)(r->u + p)};
     }
   }
   for (int64_t q = l->offsets[k]; q < l->offsets[k + 1]; q++) {
-    r->quotient[w->quotients++] = (replay_quotient){(int32_t)q, r->diagonal + k, replay_demand(w, k, l->rows[q])};
+    r->demand[w->quotients] = replay_demand(w, k, l->rows[q]);
+    r->quotient[w->quotients++] = (replay_quotient){(uint16_t)q, (uint16_t)(r->diagonal + k)};
   }
 }
 
 static void replay_places(const pivoting_index *index, int32_t n, replay_place *at) {
   for (int32_t k = 0; k < n; k++) {
-    for (int64_t p = index->offsets[k]; p < index->offsets[k + 1]; p++) at[p] = (replay_place){index->rows[p], k};
+    for (int64_t p = index->offsets[k]; p < index->offsets[k + 1]; p++) {
+      at[p] = (replay_place){(uint16_t)index->rows[p], (uint16_t)k};
+    }
   }
 }
 
@@ -195,12 +201,12 @@ static void replay_segments(const pivoting_analysis *a, pivoting_replay *r) {
 
 // Most numbers that are the largest of a row are that of a column too.
 static void replay_unite(pivoting_replay *r) {
-  const int32_t *of_row = r->largest, *of_column = r->largest + r->n;
+  const uint16_t *of_row = r->largest, *of_column = r->largest + r->n;
   char *seen = lac_calloc((size_t)r->below, 1);
   r->nears = seen ? 0 : 2 * r->n;
   for (int32_t i = 0; seen && i < r->n; i++) seen[of_row[i]] = seen[of_column[i]] = 1;
   for (int32_t p = 0; seen && p < r->below; p++) {
-    if (seen[p]) r->largest[r->nears++] = p;
+    if (seen[p]) r->largest[r->nears++] = (uint16_t)p;
   }
   lac_free(seen);
 }

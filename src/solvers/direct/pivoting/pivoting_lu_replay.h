@@ -10,6 +10,8 @@
 ///                  v[l] /= v[pivot] ...                 theirs of L
 ///     solve        x[row] -= v x[col] ...               L, then U with x_col over its pivot, then what is below
 ///
+/// What is read again and again must stay in the cache: indices have 16 bits, and what is larger has no replay.
+///
 /// The numbers of a factor lie in one block v: L, U, the diagonal, what is below the blocks, and one over the diagonal.
 /// Columns are summed up in the order in which they are without a replay, to the same bits. Scales are taken over while
 /// they bring the largest number of every row and column of a block near 1: those that did so are looked at again.
@@ -21,24 +23,17 @@
 
 /// v[to] -= v[l] v[u].
 typedef struct replay_step {
-  int32_t to, l, u;
+  uint16_t to, l, u;
 } replay_step;
 
-/// v[l] /= v[pivot]. Where pivots are chosen, this one is while demand |v[l]| <= |v[pivot]|.
+/// v[l] /= v[pivot].
 typedef struct replay_quotient {
-  int32_t l, pivot;
-  double demand;
+  uint16_t l, pivot;
 } replay_quotient;
-
-/// v[target] = a scale, for each number of A.
-typedef struct replay_entry {
-  int32_t target;
-  float scale;  // a power of two
-} replay_entry;
 
 /// An entry of a factor, by steps.
 typedef struct replay_place {
-  int32_t row, col;
+  uint16_t row, col;
 } replay_place;
 
 typedef struct pivoting_replay {
@@ -46,14 +41,17 @@ typedef struct pivoting_replay {
   int32_t n;
   int32_t u, diagonal, below, inverse, count;  // where these begin in v, and how many numbers it has
   int32_t entries;                             // of A
-  replay_entry *entry;                         // by slots
+  uint16_t *target;                            // by slots
+  float *scale;                                // likewise: powers of two
   int32_t levels;
   int32_t *first_step, *first_quotient;  // levels + 1
   replay_step *step;
   replay_quotient *quotient;
-  int32_t *largest, nears;  // where the largest number of each row and column is read to, and how many
-  int32_t *unit;            // n: the slot of the largest number of each column, not scaled
-  int32_t *segment;         // segments + 1: steps at which a block begins, or a run of blocks of one row
+  double *demand;     // of each quotient, where pivots are chosen: this one is while demand |v[l]| <= |v[pivot]|
+  uint16_t *largest;  // where the largest number of each row and column is read to
+  int32_t nears;      // and how many these are
+  uint16_t *unit;     // n: the slot of the largest number of each column, not scaled
+  int32_t *segment;   // segments + 1: steps at which a block begins, or a run of blocks of one row
   int32_t segments;
   replay_place *l_at, *u_at, *below_at;  // of the numbers of the three, in their order
   void *row_scale, *col_scale;           // R and C

@@ -34,7 +34,7 @@ static double FN(replay_most)(const T *x, int32_t count) {
 }
 
 // Of those at the given places.
-static double FN(replay_least)(const T *x, const int32_t *at, int32_t count) {
+static double FN(replay_least)(const T *x, const uint16_t *at, int32_t count) {
   double least[REPLAY_LANES];
   int32_t i = 0;
   for (int c = 0; c < REPLAY_LANES; c++) least[c] = (double)INFINITY;
@@ -52,7 +52,7 @@ static double FN(replay_least)(const T *x, const int32_t *at, int32_t count) {
 // All numbers of A. False: scales do not suit, or what is below the blocks is out of range.
 static bool FN(replay_read)(const pivoting_replay *r, const T *a, T *v, double *most) {
   memset(v, 0, (size_t)r->below * sizeof *v);
-  for (int32_t p = 0; p < r->entries; p++) v[r->entry[p].target] = (T)(a[p] * r->entry[p].scale);
+  for (int32_t p = 0; p < r->entries; p++) v[r->target[p]] = (T)(a[p] * r->scale[p]);
   *most = FN(replay_most)(v, r->below);
   return *most < REPLAY_MOST && FN(replay_least)(v, r->largest, r->nears) >= REPLAY_LEAST &&
          isfinite(FN(replay_most)(v + r->below, r->inverse - r->below));
@@ -60,17 +60,17 @@ static bool FN(replay_read)(const pivoting_replay *r, const T *a, T *v, double *
 
 // L over the pivots of a level. False: a pivot is less than `tolerance` of what it eliminates or, where that is
 // negative, than what is demanded; or something is not finite.
-static inline bool FN(replay_divide)(const replay_quotient *quotient, int32_t count, double tolerance, T *v,
+static inline bool FN(replay_divide)(const pivoting_replay *r, int32_t level, double tolerance, T *v,
                                      pivoting_numeric *f) {
   double growth = f->growth, weakest = f->weakest;
   bool suits = true;
-  for (int32_t e = 0; e < count; e++) {
-    T pivot = v[quotient[e].pivot], value = v[quotient[e].l];
+  for (int32_t e = r->first_quotient[level]; e < r->first_quotient[level + 1]; e++) {
+    T pivot = v[r->quotient[e].pivot], value = v[r->quotient[e].l];
     double size = FN(size)(pivot), candidate = FN(size)(value);
-    suits &= (tolerance < 0 ? quotient[e].demand : tolerance) * candidate <= size;
+    suits &= (tolerance < 0 ? r->demand[e] : tolerance) * candidate <= size;
     if (candidate > growth) growth = candidate;
     if (size < weakest * candidate) weakest = size / candidate;
-    v[quotient[e].l] = FN(div)(value, pivot);
+    v[r->quotient[e].l] = FN(div)(value, pivot);
   }
   f->growth = growth, f->weakest = weakest;
   return suits;
@@ -82,8 +82,7 @@ static bool FN(replay_eliminate)(const pivoting_replay *r, double tolerance, T *
     for (int32_t e = r->first_step[level]; e < r->first_step[level + 1]; e++) {
       v[r->step[e].to] -= v[r->step[e].l] * v[r->step[e].u];
     }
-    int32_t begin = r->first_quotient[level], end = r->first_quotient[level + 1];
-    suits &= FN(replay_divide)(r->quotient + begin, end - begin, tolerance, v, f);
+    suits &= FN(replay_divide)(r, level, tolerance, v, f);
   }
   return suits;
 }
