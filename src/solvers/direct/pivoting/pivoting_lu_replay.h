@@ -60,9 +60,9 @@ typedef struct pivoting_replay {
 
 void pivoting_replay_destroy(pivoting_replay *replay);  // accepts NULL
 
-/// A factor in this shape by its replay. NULL: there is none, a pivot would not be taken on the diagonal however readily
-/// or, where they shall be those that a search finds (`chosen`), it would find another one, scales do not suit, or there
-/// is no memory.
+/// A factor in this shape by its replay. NULL: there is none, a pivot would not be taken on the diagonal, however
+/// readily, or, where they shall be those that a search finds with these scales (`chosen`), it would find another one,
+/// scales do not suit, or there is no memory.
 pivoting_numeric *pivoting_replay_factor(const lac_direct_job *job, pivoting_shape *shape, bool chosen);
 
 /// Values of a shape were factored anew to `f`: when that happens for the second time a replay is written, where it is
