@@ -127,6 +127,7 @@ static lac_status pivoting_columns(const lac_direct_job *job, double tolerance, 
     double before = f->shape->flops;
     int32_t column = a->order[k], wanted = f->shape->wanted[k] = w->row_of[column];
     w->block = a->col_block ? a->col_block[column] : 0;
+    w->is_single = a->col_block && a->first[w->block + 1] - a->first[w->block] == 1;
     lac_status status = pivoting_column_kernels[f->dtype](job->structure, job->values, column, wanted, k,
                                                           pivoting_tolerance(a, column, wanted, tolerance), w, f);
     if (status != LAC_OK) return pivoting_explain(status, w, column, fault);

@@ -82,6 +82,7 @@ typedef struct pivoting_work {
   int32_t rest_count;
   const int32_t *row_block;  // as of the analysis
   int32_t block;             // that is eliminated
+  bool is_single;            // and has one row
 } pivoting_work;
 
 /// A factor with room for so many entries of L and U, or in the shape of another one; NULL: there is no memory. And its
