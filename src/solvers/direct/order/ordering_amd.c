@@ -402,11 +402,7 @@ lac_status lac_amd_run(lac_context *ctx, amd *g, int32_t done_with, int32_t *ord
   int32_t *pivots = g->bucket;
 
   for (int32_t i = 0; i < g->n; i++) {
-    if (g->weight[i] > 0 && g->node[i].length == 0) {  // without neighbours: as it would be, at once
-      g->node[i].next = NONE;
-      amd_count(g, 1, g->aside);
-      order[done_with + count++] = i;
-    } else if (g->weight[i] > 0) {
+    if (g->weight[i] > 0) {
       amd_enlist(g, i);
     } else if (g->node[i].degree >= 0) {
       order[--behind] = i;
