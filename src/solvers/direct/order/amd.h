@@ -17,6 +17,7 @@ typedef struct amd_node {
   union {
     int32_t previous;  // by degree
     int32_t hash;      // while in the new element
+    int32_t pivot;     // in the end: the element that it was eliminated with
   };
   int32_t member;  // variables merged into one: a circle through each that is alive
 } amd_node;
@@ -34,7 +35,6 @@ typedef struct amd {
   int32_t *bucket;  // and of a hash
   int32_t lowest;   // no variable has a smaller degree
   int32_t left;     // variables that are not eliminated yet, by weight
-  int32_t aside;    // variables that are set aside, and counted as neighbours of all
   lac_cost cost;    // of what is eliminated
 } amd;
 
