@@ -56,20 +56,23 @@ static void every_order_is_a_permutation(lac_context *ctx) {
   for (int kind = 0; kind < DIRECT_KINDS; kind++) check_orders(ctx, direct_make(kind, 150, LAC_F64, 3).s);
 }
 
-// Rows and columns with many more entries than the others are set aside, and still come back.
-static void dense_rows_and_columns_do_not_get_lost(lac_context *ctx) {
+// A chain with links from each node to one further on, and a full row and column.
+static const sketch *sketch_dense(void) {
   sketch *s = scratch(sizeof *s);
   int64_t n = 900;
-  *s = (sketch){n, n, 0, scratch((size_t)(4 * n) * sizeof *s->row), scratch((size_t)(4 * n) * sizeof *s->col)};
+  *s = (sketch){n, n, 0, scratch((size_t)(5 * n) * sizeof *s->row), scratch((size_t)(5 * n) * sizeof *s->col)};
   for (int64_t i = 0; i < n; i++) {
     for (int64_t j = 0; j < n; j++) {
-      if (i != j && i != 400 && j != 17 && j != i + 1) continue;
+      if (i != j && i != 400 && j != 17 && j != i + 1 && j != i * i % n) continue;
       s->row[s->nnz] = i;
       s->col[s->nnz++] = j;
     }
   }
-  check_orders(ctx, s);
+  return s;
 }
+
+// Rows and columns with many more entries than the others are set aside, and still come back.
+static void dense_rows_and_columns_do_not_get_lost(lac_context *ctx) { check_orders(ctx, sketch_dense()); }
 
 // -- METIS -----------------------------------------------------------------------------------------------------------
 
@@ -239,8 +242,8 @@ static void counts_are_what_elimination_makes(lac_context *ctx) {
   }
 }
 
-// What an ordering counts on its way is what eliminating by it makes, also where rows were set aside.
-static void check_cost(lac_context *ctx, const sketch *s) {
+// What an ordering counts on its way is what eliminating by it makes, or a share more where rows were set aside.
+static void check_cost(lac_context *ctx, const sketch *s, double share) {
   lac_structure *structure = structure_of(ctx, s);
   lac_graph graph = {0};
   int32_t *order = scratch((size_t)s->rows * sizeof *order + 1);
@@ -252,8 +255,8 @@ static void check_cost(lac_context *ctx, const sketch *s) {
     lac_elimination e = {0};
     CHECK_OK(lac_order_find(ctx, &graph, (lac_ordering)ordering, order, &cost, &name));
     CHECK_OK(lac_elimination_init(ctx, &graph, order, &e));
-    CHECK_EQ(cost.nnz, e.cost.nnz);
-    CHECK(cost.flops == e.cost.flops);
+    CHECK(cost.nnz >= e.cost.nnz && (double)cost.nnz <= (1 + share) * (double)e.cost.nnz);
+    CHECK(cost.flops >= e.cost.flops && cost.flops <= (1 + 2 * share) * e.cost.flops);
     lac_elimination_clear(&e);
   }
   lac_graph_clear(&graph);
@@ -265,10 +268,11 @@ static void an_order_costs_what_elimination_makes(lac_context *ctx) {
     size_t mark = scratch_mark();
     int64_t n = 1 + (int64_t)(seed * 13 % 211);
     double density = 0.01 * (double)(seed % 7);
-    check_cost(ctx, seed % 2 ? sketch_symmetric(n, density, seed) : sketch_random(n, n, density, seed));
+    check_cost(ctx, seed % 2 ? sketch_symmetric(n, density, seed) : sketch_random(n, n, density, seed), 0);
     scratch_release(mark);
   }
-  for (int kind = 0; kind < DIRECT_KINDS; kind++) check_cost(ctx, direct_make(kind, 600, LAC_F64, 3).s);
+  for (int kind = 0; kind < DIRECT_KINDS; kind++) check_cost(ctx, direct_make(kind, 600, LAC_F64, 3).s, 0);
+  check_cost(ctx, sketch_dense(), 0.1);
 }
 
 static void orders_of_a_pattern_are_made_once(lac_context *ctx) {

@@ -1,16 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 // Residual and backward error for one dtype; refine.c has the equation. Included once for each.
 
-// One row: r = b - A x from its sum, its share of the errors, and the sizes of its b and x.
-static inline void FN(refine_row)(refine_gauge *g, int width, double norm, const double *terms, const T *b, const T *x,
+// The largest number of each column of a block; infinite where one is not finite, if that is asked. Of one column
+// several at once, so that none waits for the one before.
+static inline __attribute__((always_inline)) void FN(refine_largest)(int64_t n, const int width, const T *x, bool asked,
+                                                                     double *out) {
+  enum { LANES = 16 };
+  const int lanes = width == 1 ? LANES : width;
+  double most[LANES] = {0}, lost[LANES] = {0};
+  int64_t i = 0;
+  for (; i + lanes <= n * width; i += lanes) {
+    for (int c = 0; c < lanes; c++) {
+      double size = FN(size)(x[i + c]);
+      most[c] = size > most[c] ? size : most[c];
+      lost[c] += size - size;  // NaN of what is not finite
+    }
+  }
+  for (; i < n * width; i++) {
+    double size = FN(size)(x[i]);
+    most[0] = size > most[0] ? size : most[0];
+    lost[0] += size - size;
+  }
+  for (int c = 0; c < lanes; c++) {
+    double *at = out + (width == 1 ? 0 : c);
+    if (most[c] > *at) *at = most[c];
+    if (asked && lost[c] != 0) *at = (double)INFINITY;
+  }
+}
+
+// One row: r = b - A x from its sum, and its share of the errors.
+static inline void FN(refine_row)(refine_gauge *g, int width, double norm, const double *terms, const T *b,
                                   const WIDE *sum, T *r) {
   for (int c = 0; c < width; c++) {
-    double size = FN(size)(b[c]), found = FN(size)(x[c]), residual = FN(wide_size)(sum[c]);
-    double lost = (norm + 1) * g->tiny;  // what underflow may take from a row that is right
-    double around = terms[c] + size + lost;
+    double residual = FN(wide_size)(sum[c]), lost = (norm + 1) * g->tiny;  // that underflow may take from a good row
+    double around = terms[c] + FN(size)(b[c]) + lost;
     r[c] = (T)sum[c];
-    if (size > g->given[c]) g->given[c] = size;
-    if (!(found <= g->largest[c])) g->largest[c] = isfinite(found) ? found : (double)INFINITY;
     if (residual == 0 || residual < g->error[c] * around) continue;
     g->error[c] = refine_max(g->error[c], residual / around);
   }
@@ -18,9 +42,10 @@ static inline void FN(refine_row)(refine_gauge *g, int width, double norm, const
 
 static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_structure *s, const T *a, bool transposed,
                                                                   const int width, const T *b, const T *x, T *r,
-                                                                  refine_gauge *g) {
+                                                                  refine_gauge *out) {
   const int64_t *offsets = transposed ? s->t_offsets : s->offsets;
   const int32_t *columns = transposed ? s->t_rows : s->columns;
+  refine_gauge g = *out;  // of its own: no store to r can change it
 
   for (int64_t i = 0; i < s->n; i++) {
     WIDE sum[LAC_BLOCK_WIDTH];
@@ -35,9 +60,12 @@ static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_stru
         terms[c] += size * FN(size)(from[c]);
       }
     }
-    if (norm > g->norm) g->norm = norm;
-    FN(refine_row)(g, width, norm, terms, b + i * width, x + i * width, sum, r + i * width);
+    if (norm > g.norm) g.norm = norm;
+    FN(refine_row)(&g, width, norm, terms, b + i * width, sum, r + i * width);
   }
+  FN(refine_largest)(s->n, width, b, false, g.given);
+  FN(refine_largest)(s->n, width, x, true, g.largest);
+  *out = g;
 }
 
 // r = b - A x and the errors of its columns, NaN where x has one.

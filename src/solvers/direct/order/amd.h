@@ -17,6 +17,7 @@ typedef struct amd_node {
   union {
     int32_t previous;  // by degree
     int32_t hash;      // while in the new element
+    int32_t pivot;     // in the end: the element that it was eliminated with
   };
   int32_t member;  // variables merged into one: a circle through each that is alive
 } amd_node;

@@ -24,7 +24,8 @@ lac_status lac_order_graph(lac_context *ctx, const lac_graph *graph, lac_orderin
 lac_status lac_order_pairs(lac_context *ctx, const lac_graph *graph, const int32_t *mate, lac_ordering ordering,
                            lac_graph *joined, lac_elimination *out, const char **name);
 
-/// Approximate minimum degree, whose cost is known on the way, but for nodes that were set aside: then its nnz is -1.
+/// Approximate minimum degree, whose cost is known on the way, but for nodes that were set aside: of a few it is
+/// counted, at most a little too high, of more its nnz is -1.
 /// Nested dissection by METIS, LAC_ERR_UNSUPPORTED where it is not found.
 lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *order, lac_cost *cost);
 lac_status lac_order_metis(lac_context *ctx, const lac_graph *graph, int32_t *order);

@@ -22,6 +22,7 @@
 #include "solvers/direct/order/ordering.h"
 
 enum { NONE = -1, AMD_LOOK = 1024 };  // no vertex; pivots after which it looks whether it shall end
+enum { AMD_FEW = 8 };                 // variables set aside whose rows of L are counted one by one
 
 void lac_amd_clear(amd *g) {
   lac_free(g->list);
@@ -324,11 +325,11 @@ static void amd_reverse(int32_t *list, int32_t count) {
   }
 }
 
-// Columns of L for the variables that are eliminated with v: each has those after it, and L_v.
-static void amd_count(amd *g, int32_t v) {
-  double count = (double)g->node[v].degree - g->weight[v];
-  for (int32_t k = g->weight[v]; k < 0; k++, count--) g->cost.flops += count * count;
-  g->cost.nnz += -(int64_t)g->weight[v] * g->node[v].degree + (int64_t)g->weight[v] * (g->weight[v] - 1) / 2;
+// Columns of L for `together` variables that are eliminated together: each has those after it, and `others`.
+static void amd_count(amd *g, int32_t together, int32_t others) {
+  double count = (double)others + together;
+  for (int32_t k = 0; k < together; k++, count--) g->cost.flops += count * count;
+  g->cost.nnz += (int64_t)together * others + (int64_t)together * (together + 1) / 2;
 }
 
 // Give the variables of L_v their weights and degrees back, and drop from it what was merged or eliminated. Among equal
@@ -338,7 +339,7 @@ static void amd_finish(amd *g, int32_t v) {
   int32_t *list = g->list + g->node[v].start;
   int32_t count = 0;
 
-  amd_count(g, v);
+  amd_count(g, -g->weight[v], g->node[v].degree);
   g->left += g->weight[v];
   g->weight[v] = 0;
   for (int32_t k = 0; k < g->node[v].length; k++) {
@@ -388,8 +389,8 @@ static void amd_postorder(amd *g, const int32_t *pivots, int32_t count, int32_t 
         v = down;
         continue;
       }
-      *order++ = v;
-      for (int32_t i = g->node[v].member; i != v; i = g->node[i].member) *order++ = i;
+      *order++ = g->node[v].pivot = v;
+      for (int32_t i = g->node[v].member; i != v; i = g->node[i].member) *order++ = i, g->node[i].pivot = v;
       v = g->node[v].next;
     }
   }
@@ -407,7 +408,7 @@ lac_status lac_amd_run(lac_context *ctx, amd *g, int32_t done_with, int32_t *ord
       order[--behind] = i;
     }
   }
-  g->left = behind - done_with;
+  g->left = behind - done_with - count;
   while (g->left > 0) {
     int32_t v = amd_take_lowest(g);
     LAC_TRY(amd_eliminate(ctx, g, v));
@@ -422,6 +423,33 @@ done:
 
 // -- graphs ----------------------------------------------------------------------------------------------------------
 
+// Row i of L, i set aside, is the paths from its neighbours to the root of the tree of elements: all columns that were
+// eliminated with one of these get an entry more.
+static void amd_count_row(amd *g, const lac_graph *graph, int32_t i, int32_t *seen, int32_t *more) {
+  for (int64_t p = graph->offsets[i]; p < graph->offsets[i + 1]; p++) {
+    int32_t v = g->node[graph->columns[p]].pivot;
+    for (; v != NONE && seen[v] != i; v = g->node[v].next) {
+      int32_t member = v;
+      double count = (double)g->node[v].degree + more[v]++;
+      seen[v] = i;
+      do {
+        g->cost.nnz++;
+        g->cost.flops += 2 * ++count + 1;  // (count + 1)^2 - count^2
+        member = g->node[member].member;
+      } while (member != v);
+    }
+  }
+}
+
+// The cost of those set aside, once the others are ordered.
+static void amd_count_aside(amd *g, const lac_graph *graph, const int32_t *aside, int32_t count) {
+  int32_t *seen = g->bucket, *more = g->head;
+  for (int32_t v = 0; v < g->n; v++) seen[v] = NONE, more[v] = 0;
+  for (int32_t k = 0; k < count; k++) g->node[aside[k]].pivot = NONE;
+  for (int32_t k = 0; k < count; k++) amd_count_row(g, graph, aside[k], seen, more);
+  amd_count(g, count, 0);
+}
+
 int32_t lac_amd_dense(int32_t n) {
   double limit = 10 * sqrt((double)n);
   return limit > 16 ? (int32_t)limit : 16;
@@ -430,8 +458,7 @@ int32_t lac_amd_dense(int32_t n) {
 lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *order, lac_cost *cost) {
   lac_status status = LAC_OK;
   amd g = {0};
-  int32_t dense = lac_amd_dense(graph->n);
-  bool is_whole = true;
+  int32_t dense = lac_amd_dense(graph->n), aside = 0;
 
   LAC_TRY(lac_amd_init(ctx, &g, graph->n, 0, graph->offsets[graph->n]));
   g.used = graph->offsets[g.n];
@@ -439,11 +466,12 @@ lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *orde
   for (int32_t i = 0; i < g.n; i++) {
     g.node[i].start = graph->offsets[i];
     g.node[i].length = g.node[i].degree = (int32_t)(graph->offsets[i + 1] - graph->offsets[i]);
-    if (g.node[i].length > dense) g.weight[i] = 0, is_whole = false;
+    if (g.node[i].length > dense) g.weight[i] = 0, aside++;
   }
   LAC_TRY(lac_amd_run(ctx, &g, 0, order));
+  if (aside > 0 && aside <= AMD_FEW) amd_count_aside(&g, graph, order + g.n - aside, aside);
   *cost = g.cost;
-  if (!is_whole) cost->nnz = -1;
+  if (aside > AMD_FEW) cost->nnz = -1;
 done:
   lac_amd_clear(&g);
   return status;

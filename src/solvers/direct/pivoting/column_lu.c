@@ -17,7 +17,7 @@
 
 #include "solvers/direct/order/block_form.h"
 #include "solvers/direct/order/outline.h"
-#include "solvers/direct/pivoting/pivoting_lu.h"
+#include "solvers/direct/pivoting/pivoting_lu_replay.h"
 
 // Blocks that pay are eliminated one after another, in their order of substitution; steps inside stay as they are.
 static lac_status column_take_blocks(lac_context *ctx, const lac_structure *s, const lac_block_form *form,
@@ -83,15 +83,41 @@ static void column_foresee(const void *part, lac_dtype dtype, lac_finding *findi
   finding->flops = 2 * a->flops * (lac_dtype_is_complex(dtype) ? 4 : 1);
 }
 
+// The pivots of earlier values where these would choose them too, without a search. False: a search is needed.
+static bool column_replay(const lac_direct_job *job, void **numeric) {
+  pivoting_shape *shape = atomic_load(&((pivoting_analysis *)job->part)->shape);
+  pivoting_numeric *f = shape ? pivoting_replay_factor(job, shape, true) : NULL;
+  if (f && f->growth <= PIVOTING_GROWTH) {
+    f->is_rough = f->growth > PIVOTING_ROUGH;
+    *numeric = f;
+    return true;
+  }
+  pivoting_destroy(f);
+  return false;
+}
+
+// The first shape is kept. It is the same for all values that choose its pivots.
+static void column_learn(const lac_direct_job *job, pivoting_analysis *a, const pivoting_numeric *f) {
+  pivoting_shape *kept = NULL, *made = f->shape;
+  if (job->near) return;
+  if (atomic_compare_exchange_strong(&a->shape, &kept, lac_object_retain(made))) return;
+  lac_object_release(made);
+  if (memcmp(made->pivots, kept->pivots, (size_t)a->n * sizeof *made->pivots) == 0) pivoting_replay_learn(job, f, kept);
+}
+
 // A factor in whose columns numbers did not grow, or none.
 static lac_status column_try(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   pivoting_analysis *a = (pivoting_analysis *)job->part;  // what it learns is for all values to come
   if (atomic_load(&a->is_weak)) return LAC_ERR_CONVERGENCE;
+  if (column_replay(job, numeric)) return LAC_OK;
   lac_status status = pivoting_factor_by(job, pivoting_readiness(job->options), numeric, fault);
   pivoting_numeric *f = *numeric;
   if (status != LAC_OK) return status;
   f->is_rough = f->growth > PIVOTING_ROUGH;
-  if (f->growth <= PIVOTING_GROWTH) return LAC_OK;
+  if (f->growth <= PIVOTING_GROWTH) {
+    column_learn(job, a, f);
+    return LAC_OK;
+  }
   pivoting_destroy(f);
   *numeric = NULL;
   if (!job->near) atomic_store(&a->is_weak, true);  // others of a batch may be on their way

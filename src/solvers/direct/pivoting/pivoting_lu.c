@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "solvers/direct/order/ordering.h"
+#include "solvers/direct/pivoting/pivoting_lu_replay.h"
 
 #define KERNEL_FILE "solvers/direct/pivoting/pivoting_lu_kernel.h"
 #include "solvers/numbers/instantiate.h"
@@ -38,6 +39,7 @@ void pivoting_forget(void *analysis) {
   lac_free(a->first);
   lac_free(a->row_block);
   lac_free(a->col_block);
+  lac_object_release(a->shape);
   lac_free(a);
 }
 
@@ -99,10 +101,6 @@ int32_t pivoting_scale(const lac_direct_job *job, pivoting_numeric *f) {
                                           &f->apart);
 }
 
-static int32_t pivoting_foreseen(const pivoting_analysis *a, int32_t column) {
-  return a->row_of ? a->row_of[column] : column;
-}
-
 static void pivoting_foresee_all(const pivoting_analysis *a, pivoting_work *w) {
   for (int32_t column = 0; column < a->n; column++) {
     int32_t row = pivoting_foreseen(a, column);
@@ -118,24 +116,20 @@ static void pivoting_exchange(int32_t column, int32_t taken, pivoting_work *w) {
   w->row_of[column] = taken, w->col_of[taken] = column;
 }
 
-// A row that was left by another column fills in less than any, but more than the one that was foreseen, and numbers
-// grow where both are taken as readily.
-static double pivoting_tolerance(const pivoting_analysis *a, const pivoting_work *w, int32_t column, double tolerance) {
-  return w->row_of[column] == pivoting_foreseen(a, column) ? tolerance : fmin(1, PIVOTING_LEFT * tolerance);
-}
-
 static lac_status pivoting_columns(const lac_direct_job *job, double tolerance, pivoting_work *w, pivoting_numeric *f,
                                    lac_fault *fault) {
   const pivoting_analysis *a = job->part;
   double since = 0;
   w->row_block = a->row_block;
+  f->shape->tolerance = tolerance;
   pivoting_foresee_all(a, w);
   for (int32_t k = 0; k < f->n; k++) {
     double before = f->shape->flops;
-    int32_t column = a->order[k];
+    int32_t column = a->order[k], wanted = f->shape->wanted[k] = w->row_of[column];
     w->block = a->col_block ? a->col_block[column] : 0;
-    lac_status status = pivoting_column_kernels[f->dtype](job->structure, job->values, column, w->row_of[column], k,
-                                                          pivoting_tolerance(a, w, column, tolerance), w, f);
+    w->is_single = a->col_block && a->first[w->block + 1] - a->first[w->block] == 1;
+    lac_status status = pivoting_column_kernels[f->dtype](job->structure, job->values, column, wanted, k,
+                                                          pivoting_tolerance(a, column, wanted, tolerance), w, f);
     if (status != LAC_OK) return pivoting_explain(status, w, column, fault);
     pivoting_exchange(column, f->shape->pivots[k], w);
     if (lac_stop_is_due(job->stop, f->shape->flops - before, &since)) return lac_fault_interrupted(fault);
@@ -202,7 +196,11 @@ lac_status pivoting_solve(const void *analysis, const void *numeric, lac_form fo
                           const void *b, void *x, void *work, lac_fault *fault) {
   (void)threads, (void)fault;
   const pivoting_numeric *f = numeric;
-  pivoting_solve_kernels[f->dtype](analysis, f, form, width, b, x, work);
+  if (f->replay && form == LAC_PLAIN && width == 1) {
+    pivoting_replay_solve(analysis, f, b, x, work);
+  } else {
+    pivoting_solve_kernels[f->dtype](analysis, f, form, width, b, x, work);
+  }
   return LAC_OK;
 }
 

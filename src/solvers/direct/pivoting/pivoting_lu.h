@@ -5,7 +5,11 @@
 #ifndef LACUNA_SOLVERS_DIRECT_PIVOTING_PIVOTING_LU_H
 #define LACUNA_SOLVERS_DIRECT_PIVOTING_PIVOTING_LU_H
 
+#include <math.h>
+
 #include "solvers/direct/method/method.h"
+
+struct pivoting_shape;
 
 typedef struct pivoting_analysis {
   int32_t n;
@@ -19,7 +23,8 @@ typedef struct pivoting_analysis {
   const char *ordering;  // that was taken; NULL: the one that was asked for
   int64_t nnz;           // of both triangles, and multiply-adds, where pivots stay on the diagonal; 0: not known
   double flops;
-  _Atomic bool is_weak;  // pivots that were taken from the diagonal too readily let numbers grow
+  _Atomic bool is_weak;                    // pivots that were taken from the diagonal too readily let numbers grow
+  _Atomic(struct pivoting_shape *) shape;  // of the first values; NULL until there are some
 } pivoting_analysis;
 
 /// Places of numbers by columns, that grow at their end.
@@ -39,19 +44,24 @@ typedef struct pivoting_shape {
   int32_t *pivots;       // the row of A that is eliminated k-th
   int32_t *place;        // the step of each row; -1: not yet
   double flops;          // multiply-adds
+  double tolerance;      // by which they were chosen, and which row would have been taken at each step where it could:
+  int32_t *wanted;
+  _Atomic int32_t uses;                      // how often values were factored in it anew
+  _Atomic(struct pivoting_replay *) replay;  // NULL until it pays (pivoting_lu_replay.h)
 } pivoting_shape;
 
 typedef struct pivoting_numeric {
   lac_dtype dtype;
   int32_t n;
-  pivoting_shape *shape;  // held
-  bool is_like;           // another one made the shape, and counts it
-  void *l, *u, *below;    // numbers
-  void *diagonal;         // of U
-  void *row_scale;        // real powers of two that bring the largest number of every row and column of a block near 1:
-  void *col_scale;        // what is factored is R A C
-  double apart;           // as of lac_finding
-  double smallest;        // pivot, of a column whose largest number is near 1
+  pivoting_shape *shape;                 // held
+  bool is_like;                          // another one made the shape, and counts it
+  const struct pivoting_replay *replay;  // that made it, kept by the shape: then the numbers are one block from l on
+  void *l, *u, *below;                   // numbers
+  void *diagonal;                        // of U
+  void *row_scale;  // real powers of two that bring the largest number of every row and column of a block near 1:
+  void *col_scale;  // what is factored is R A C
+  double apart;     // as of lac_finding
+  double smallest;  // pivot, of a column whose largest number is near 1
   int64_t where;
   double growth;   // the largest number that was met below the diagonal; those of R A C are near 1
   double weakest;  // the smallest pivot relative to the largest number that its column came to
@@ -72,6 +82,7 @@ typedef struct pivoting_work {
   int32_t rest_count;
   const int32_t *row_block;  // as of the analysis
   int32_t block;             // that is eliminated
+  bool is_single;            // and has one row
 } pivoting_work;
 
 /// A factor with room for so many entries of L and U, or in the shape of another one; NULL: there is no memory. And its
@@ -102,6 +113,16 @@ static inline void pivoting_note(pivoting_numeric *f, int32_t column, double siz
   if (size < f->smallest) f->smallest = size, f->where = column;
   if (most > f->growth) f->growth = most;
   if (size < f->weakest * around) f->weakest = size / around;
+}
+
+/// The row that is foreseen for a column, and how large a row must be that it wants: one that was left by another
+/// column fills in less than any, but more than the one that was foreseen, and numbers grow where both are taken as
+/// readily.
+static inline int32_t pivoting_foreseen(const pivoting_analysis *a, int32_t column) {
+  return a->row_of ? a->row_of[column] : column;
+}
+static inline double pivoting_tolerance(const pivoting_analysis *a, int32_t column, int32_t wanted, double tolerance) {
+  return wanted == pivoting_foreseen(a, column) ? tolerance : fmin(1, PIVOTING_LEFT * tolerance);
 }
 
 /// R and C, of each block by itself. Returns a row that has only zeros there, or -1.

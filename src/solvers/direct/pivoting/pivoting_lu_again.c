@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "solvers/direct/pivoting/pivoting_lu.h"
+#include "solvers/direct/pivoting/pivoting_lu_replay.h"
 
 #define KERNEL_FILE "solvers/direct/pivoting/pivoting_lu_again_kernel.h"
 #include "solvers/numbers/instantiate.h"
@@ -40,8 +40,12 @@ static lac_status again_columns(const lac_direct_job *job, void *x, pivoting_num
 /// The growth that old pivots may cause: it must leave digits of the dtype.
 static double again_growth(lac_dtype dtype) { return fmin(PIVOTING_GROWTH, 1e-3 / lac_dtype_epsilon(dtype)); }
 
+static bool again_suits(const pivoting_numeric *like, pivoting_numeric *f) {
+  f->is_rough = like->is_rough || f->growth > fmax(PIVOTING_ROUGH, 2 * like->growth);
+  return f->growth <= fmax(again_growth(f->dtype), like->growth);
+}
+
 static lac_status again_eliminate(const lac_direct_job *job, void *x, pivoting_numeric *f, lac_fault *fault) {
-  const pivoting_numeric *like = job->like;
   int32_t zero_row = pivoting_scale(job, f);
   if (zero_row >= 0) {
     snprintf(fault->text, sizeof fault->text, "row %d has only zeros", zero_row);
@@ -49,13 +53,12 @@ static lac_status again_eliminate(const lac_direct_job *job, void *x, pivoting_n
   }
   lac_status status = again_columns(job, x, f, fault);
   if (status != LAC_OK) return status;
-  f->is_rough = like->is_rough || f->growth > fmax(PIVOTING_ROUGH, 2 * like->growth);
-  if (f->growth <= fmax(again_growth(f->dtype), like->growth)) return LAC_OK;
+  if (again_suits(job->like, f)) return LAC_OK;
   snprintf(fault->text, sizeof fault->text, "numbers grow to %.1e with the old pivots", f->growth);
   return LAC_ERR_CONVERGENCE;
 }
 
-lac_status pivoting_factor_again(const lac_direct_job *job, void **numeric, lac_fault *fault) {
+static lac_status again_by_columns(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   pivoting_numeric *f = pivoting_create_like(job->like);
   void *x = lac_calloc((size_t)job->structure->n, lac_dtype_size(job->dtype));
   lac_status status = LAC_ERR_MEMORY;
@@ -68,5 +71,18 @@ lac_status pivoting_factor_again(const lac_direct_job *job, void **numeric, lac_
   if (status == LAC_OK) *numeric = f, f = NULL;
   pivoting_destroy(f);
   lac_free(x);
+  return status;
+}
+
+lac_status pivoting_factor_again(const lac_direct_job *job, void **numeric, lac_fault *fault) {
+  const pivoting_numeric *like = job->like;
+  pivoting_numeric *f = pivoting_replay_factor(job, like->shape, false);
+  if (f && again_suits(like, f)) {
+    *numeric = f;
+    return LAC_OK;
+  }
+  pivoting_destroy(f);
+  lac_status status = again_by_columns(job, numeric, fault);
+  if (status == LAC_OK) pivoting_replay_learn(job, *numeric, like->shape);
   return status;
 }

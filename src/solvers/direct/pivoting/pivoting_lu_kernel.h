@@ -122,9 +122,30 @@ static void FN(pivoting_prune)(int32_t pivot_row, int32_t top, const pivoting_wo
   }
 }
 
+// The column of a block of one row, the one that was matched with it: a pivot, and what stands below it.
+static lac_status FN(pivoting_single)(const lac_structure *s, const T *a, int32_t column, int32_t row, int32_t k,
+                                      pivoting_work *w, pivoting_numeric *f) {
+  pivoting_shape *shape = f->shape;
+  T *x = w->x;
+  w->rest_count = 1;
+  if (!FN(pivoting_read)(s, a, column, w, f)) return LAC_ERR_CONVERGENCE;
+  T pivot = ((T *)f->diagonal)[k] = x[row];
+  double size = FN(size)(pivot);
+  x[row] = 0;
+  if (!(size > 0) || !isfinite(size)) return size == 0 ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;
+  pivoting_note(f, column, size, size, 0);
+  shape->pivots[k] = row;
+  shape->place[row] = k;
+  shape->l.offsets[k + 1] = w->pruned[k] = shape->l.count;
+  shape->u.offsets[k + 1] = shape->u.count;
+  shape->below.offsets[k + 1] = shape->below.count;
+  return LAC_OK;
+}
+
 // One column.
 static lac_status FN(pivoting_column)(const lac_structure *s, const void *values, int32_t column, int32_t diagonal,
                                       int32_t k, double tolerance, pivoting_work *w, pivoting_numeric *f) {
+  if (w->is_single) return FN(pivoting_single)(s, values, column, diagonal, k, w, f);
   pivoting_shape *shape = f->shape;
   int32_t top = pivoting_reach(s, column, k, shape, w);
   double size, most, above;

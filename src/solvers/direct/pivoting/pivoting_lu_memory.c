@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "solvers/direct/pivoting/pivoting_lu.h"
+#include "solvers/direct/pivoting/pivoting_lu_replay.h"
 
 bool pivoting_reserve(pivoting_index *index, void **values, int64_t count, size_t number_size) {
   if (count <= index->capacity - index->count) return true;
@@ -36,6 +37,8 @@ static void pivoting_shape_destroy(lac_object *object) {
   pivoting_index_clear(&shape->below);
   lac_free(shape->pivots);
   lac_free(shape->place);
+  lac_free(shape->wanted);
+  pivoting_replay_destroy(shape->replay);
   lac_free(shape);
 }
 
@@ -48,9 +51,10 @@ static pivoting_shape *pivoting_shape_create(int32_t n, int64_t l_count, int64_t
   shape->n = n;
   shape->pivots = lac_alloc((size_t)n * sizeof *shape->pivots);
   shape->place = lac_alloc((size_t)n * sizeof *shape->place);
+  shape->wanted = lac_alloc((size_t)n * sizeof *shape->wanted);
   bool has_l = pivoting_index_init(&shape->l, n, l_count), has_u = pivoting_index_init(&shape->u, n, u_count),
        has_below = pivoting_index_init(&shape->below, n, below_count);
-  if (has_l && has_u && has_below && shape->pivots && shape->place) {
+  if (has_l && has_u && has_below && shape->pivots && shape->place && shape->wanted) {
     memset(shape->place, -1, (size_t)n * sizeof *shape->place);
     return shape;
   }
@@ -61,13 +65,15 @@ static pivoting_shape *pivoting_shape_create(int32_t n, int64_t l_count, int64_t
 void pivoting_destroy(void *numeric) {
   pivoting_numeric *f = numeric;
   if (!f) return;
-  lac_object_release(f->shape);
   lac_free(f->l);
-  lac_free(f->u);
-  lac_free(f->below);
-  lac_free(f->diagonal);
-  lac_free(f->row_scale);
-  lac_free(f->col_scale);
+  if (!f->replay) {
+    lac_free(f->u);
+    lac_free(f->below);
+    lac_free(f->diagonal);
+    lac_free(f->row_scale);
+    lac_free(f->col_scale);
+  }
+  lac_object_release(f->shape);
   lac_free(f);
 }
 
@@ -131,7 +137,7 @@ bool pivoting_work_init(pivoting_work *w, size_t n, lac_dtype dtype) {
 }
 
 int64_t pivoting_shape_bytes(int32_t n, int64_t entries) {
-  return entries * (int64_t)sizeof(int32_t) + n * (int64_t)(2 * sizeof(int32_t) + 3 * sizeof(int64_t));
+  return entries * (int64_t)sizeof(int32_t) + n * (int64_t)(3 * sizeof(int32_t) + 3 * sizeof(int64_t));
 }
 
 int64_t pivoting_bytes(lac_dtype dtype, int32_t n, int64_t entries) {
