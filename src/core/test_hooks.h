@@ -16,6 +16,9 @@ int64_t lac_memory_fail_at(int64_t n);
 /// Seconds from one question of an interrupt function to the next: 0.1 unless a test has set it; 0: at every look.
 void lac_stop_set_pause(double seconds);
 
+/// Loops over a grid are cut into so many parts; 0: into as many as threads are worth.
+void lac_grid_set_parts(int64_t parts);
+
 /// METIS, or every engine, is not found while this is true.
 void lac_metis_hide(bool is_hidden);
 void lac_engine_hide(bool is_hidden);

@@ -81,7 +81,7 @@ double lac_price_iteration(const lac_pattern *pattern, const lac_price_of *of) {
   double rows = (double)pattern->rows, entries = price_weight(pattern) * (double)pattern->nnz;
   double more = of->is_hermitian ? 0 : gmres_row * rows;
 
-  if (of->is_grid) return grid_entry * entries + grid_row * rows;
+  if (of->is_grid) return grid_entry * entries + grid_row * rows + more;
   if (of->complexity > 0) {
     double by = (of->is_hermitian ? 1 : gmres_multigrid) * of->complexity;
     return multigrid_entry * by * entries + multigrid_row * rows + more;

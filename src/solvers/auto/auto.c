@@ -145,9 +145,9 @@ static lac_status auto_jumps(lac_context *ctx, const lac_linear *a, const lac_fa
   lac_array *values = NULL;
   bool is_uneven = false, jumps = false;
 
-  if (!c->begins_iterating || !lac_auto_is_cheap_beside(&c->cost, setup.is_hermitian, true) || f->items == 0) goto done;
-  if (c->cost.is_grid && !setup.is_hermitian && lac_auto_is_cheap_beside(&c->cost, false, false)) {
-    *finding = "the matrix is not Hermitian, and a direct factor is cheap relative to the iterations that this takes";
+  if (!c->begins_iterating || !lac_auto_is_cheap_beside(&c->cost) || f->items == 0) goto done;
+  if (c->cost.is_grid && !setup.is_hermitian) {
+    *finding = "it is not Hermitian, and a direct factor is cheap relative to the iterations that this takes";
     goto done;
   }
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){f->items, a->pattern->nnz}, &values));

@@ -212,12 +212,12 @@ done:
 
 // -- prices ----------------------------------------------------------------------------------------------------------
 
-static double cost_of_iterating(const lac_pattern *pattern, const lac_auto_cost *c, bool is_grid) {
+static double cost_of_iterating(const lac_pattern *pattern, const lac_auto_cost *c) {
   lac_price_of of = {.preconditioner = "multigrid",
                      .complexity = cost_complexity,
                      .is_hermitian = !c->is_lopsided,
-                     .is_grid = is_grid};
-  return lac_price_setup(pattern, &of) + (is_grid ? cost_grid : cost_iterations) * lac_price_iteration(pattern, &of);
+                     .is_grid = c->is_grid};
+  return lac_price_setup(pattern, &of) + (c->is_grid ? cost_grid : cost_iterations) * lac_price_iteration(pattern, &of);
 }
 
 static double cost_of_analysis(const lac_pattern *pattern, const lac_auto_cost *c) {
@@ -230,8 +230,7 @@ static bool cost_has_room(const lac_auto_cost *c) { return c->bytes <= 0.5 * (do
 static void cost_judge(const lac_pattern *pattern, lac_auto_cost *c) {
   double direct =
       cost_of_analysis(pattern, c) + lac_price_factor(pattern, c->flops, c->nnz) + lac_price_solve(pattern, c->nnz);
-  c->share = direct / cost_of_iterating(pattern, c, c->is_grid);
-  c->share_elsewhere = direct / cost_of_iterating(pattern, c, false);
+  c->share = direct / cost_of_iterating(pattern, c);
   c->is_costly = pattern->rows > COST_SMALL && (c->share >= cost_worth || !cost_has_room(c));
 }
 
@@ -245,7 +244,7 @@ lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_au
   LAC_TRY(lac_pattern_band(ctx, pattern, &band));
   if (band->low >= 0 || band->high <= 0) goto done;  // triangular
   LAC_TRY(cost_width(ctx, pattern, out));
-  LAC_TRY(lac_multigrid_is_grid(ctx, pattern, &out->is_grid));
+  if (!out->is_lopsided) LAC_TRY(lac_multigrid_is_grid(ctx, pattern, &out->is_grid));
   out->has_both = out->is_lopsided;
   halves = out->has_both ? 2 : 1;
   out->flops = halves * 6 * pow(out->width, 3);
@@ -271,14 +270,12 @@ bool lac_auto_analysed(const lac_pattern *pattern, const lac_report *foreseen, l
   return true;
 }
 
-bool lac_auto_is_cheap_beside(const lac_auto_cost *cost, bool is_hermitian, bool jumps) {
-  bool is_grid = cost->is_grid && is_hermitian;
-  double share = is_grid ? cost->share : cost->share_elsewhere;
-  double more = !jumps ? 1 : is_grid ? cost_uneven_grid : cost_uneven;
-  return share > 0 && share < more * cost_worth && cost_has_room(cost);
+bool lac_auto_is_cheap_beside(const lac_auto_cost *cost) {
+  double more = cost->is_grid ? cost_uneven_grid : cost_uneven;
+  return cost->share > 0 && cost->share < more * cost_worth && cost_has_room(cost);
 }
 
 bool lac_auto_is_in_doubt(const lac_pattern *pattern, const lac_auto_cost *guess) {
   return guess->is_costly && guess->share < cost_doubt * cost_worth &&
-         cost_of_analysis(pattern, guess) <= cost_looking * cost_of_iterating(pattern, guess, guess->is_grid);
+         cost_of_analysis(pattern, guess) <= cost_looking * cost_of_iterating(pattern, guess);
 }

@@ -14,9 +14,8 @@ typedef struct lac_auto_cost {
   double flops, bytes, nnz;  // of one factor of f64: of Cholesky, or where `has_both`, of LU with both triangles
   bool is_lopsided;          // entries of the pattern lack their mirrors, by a sample of rows
   bool has_both;
-  bool is_grid;            // Hermitian values have a multigrid of their own (lac_multigrid_is_grid)
-  double share;            // remaining work of a direct solution, relative to iterating
-  double share_elsewhere;  // the same where the rows are on no grid, or the values are not Hermitian
+  bool is_grid;  // it has a multigrid of its own (lac_multigrid_is_grid)
+  double share;  // remaining work of a direct solution, relative to iterating
   bool is_costly;
   bool is_exact;  // by an ordering and an analysis; else a guess, which may be ten times too large or too small
 } lac_auto_cost;
@@ -27,9 +26,9 @@ lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_au
 /// From what an analysis foresees; false where that is not known before there are values.
 bool lac_auto_analysed(const lac_pattern *pattern, const lac_report *foreseen, lac_auto_cost *out);
 
-/// Whether a direct solution is the cheaper one all the same where values are not as the pattern promised: not
-/// Hermitian, or with jumps, which call for a multigrid that is dearer than most.
-bool lac_auto_is_cheap_beside(const lac_auto_cost *cost, bool is_hermitian, bool jumps);
+/// Whether a direct solution is the cheaper one all the same where values are not as the pattern promised: with jumps,
+/// which call for a multigrid that is dearer than most, or on a grid not Hermitian.
+bool lac_auto_is_cheap_beside(const lac_auto_cost *cost);
 
 /// Whether a guess is so near the border that an analysis should decide, and is cheap relative to both ways.
 bool lac_auto_is_in_doubt(const lac_pattern *pattern, const lac_auto_cost *guess);

@@ -93,8 +93,8 @@ lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_line
 /// a look at all rows (`jumps` may be NULL).
 lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is_uneven, bool *jumps);
 
-/// Whether the rows of a pattern are the points of a grid for which multigrid has a kind of its own, which serves
-/// Hermitian matrices, and jumps too.
+/// Whether the rows of a pattern are the points of a grid, large enough along both sides, for which multigrid has a
+/// kind of its own: quick for Hermitian matrices, with jumps too, and for many others.
 lac_status lac_multigrid_is_grid(lac_context *ctx, const lac_pattern *pattern, bool *is_grid);
 
 /// Look for nodes, on a backend with the kernels of smoothed aggregation; how many unknowns they have, 1 where there

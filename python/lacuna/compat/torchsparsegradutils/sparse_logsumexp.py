@@ -29,15 +29,21 @@ def _matrix(who, given):
     return tensor
 
 
+def _dims(tensor, dim):
+    """Those of the matrix that are asked for, counted from the end, ascending."""
+    asked = (dim,) if isinstance(dim, int) else tuple(dim)
+    found = sorted({d if d < 0 else d - tensor.ndim for d in asked})
+    if len(found) != len(asked) or not all(d in (-2, -1) for d in found):
+        raise ArgumentError(f"sparse_logsumexp: dim is {dim}; those of the matrix are {tensor.sparse_dim}")
+    return found
+
+
 def sparse_logsumexp(
     input: Tensor, dim: int | Sequence[int], keepdim: bool = False, include_zeros: bool = True
 ) -> Tensor:
     """log(sum(exp(x))) over one dimension of each matrix, or over both."""
     tensor = _matrix("sparse_logsumexp", input)
-    asked = tensor._dims("sparse_logsumexp", dim)
-    if asked.batch:
-        raise ArgumentError(f"sparse_logsumexp: dim is {dim}; those of the matrix are {tensor.sparse_dim}")
-    dims = asked.matrix
+    dims = _dims(tensor, dim)
     if len(dims) == 1:
         return tensor.logsumexp(dims[0], keepdim, include_zeros)
     return torch.logsumexp(tensor.logsumexp(dims[1], True, include_zeros), dims, keepdim)

@@ -4,6 +4,12 @@
 
 #include "backends/cpu/grid/grid.h"
 
+#include "core/test_hooks.h"
+
+static _Atomic int64_t parts_asked = 0;
+
+void lac_grid_set_parts(int64_t parts) { parts_asked = parts; }
+
 typedef struct grid_cut {
   int64_t parts, rows, columns, down;
   size_t bytes;
@@ -35,7 +41,7 @@ lac_status grid_run(lac_context *ctx, int64_t items, int64_t columns, const lac_
   grid_cut cut = {.rows = rows, .columns = columns, .down = grid->down, .bytes = bytes, .part = part, .job = job};
 
   if (rows == 0) goto done;
-  cut.parts = cpu_threads(ctx, work);
+  cut.parts = parts_asked > 0 ? parts_asked : cpu_threads(ctx, work);
   if (cut.parts > rows) cut.parts = rows;
   cut.work = lac_calloc((size_t)cut.parts, bytes);
   LAC_CHECK(cut.work, LAC_ERR_MEMORY, "out of memory: %zu bytes for rows of a grid", (size_t)cut.parts * bytes);

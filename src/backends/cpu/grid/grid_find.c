@@ -8,6 +8,7 @@
 
 /// Narrower grids have neighbours in the next row that are neighbours in their own row too.
 enum { GRID_NARROWEST = 3 };
+enum { FIND_SAMPLES = 512 };  // rows that the width is looked for in
 
 typedef struct find_job {
   const lac_pattern *pattern;
@@ -55,13 +56,13 @@ static bool is_grid(lac_context *ctx, const lac_pattern *pattern, int64_t width,
 
 lac_status cpu_grid_found(lac_context *ctx, const lac_pattern *pattern, lac_grid *grid, int64_t *stray) {
   lac_status status = LAC_OK;
-  int64_t middle = pattern->rows / 2, away = 0;
+  int64_t step = pattern->rows / FIND_SAMPLES + 1, away = 0;
 
   *grid = (lac_grid){0};
-  *stray = 0;
+  *stray = -1;
   LAC_TRY(lac_pattern_host(ctx, pattern));
   if (pattern->nnz == 0 || pattern->rows != pattern->cols) goto done;
-  for (int64_t i = middle; i < middle + 2 && i < pattern->rows; ++i) {  // at the end of a row no entry leads on
+  for (int64_t i = 0; i < pattern->rows; i += step) {
     int64_t first = lac_buffer_get(pattern->offsets, i), last = lac_buffer_get(pattern->offsets, i + 1) - 1;
     if (last < first) continue;
     int64_t ahead = lac_buffer_get(pattern->columns, last) - i, back = i - lac_buffer_get(pattern->columns, first);

@@ -6,9 +6,11 @@
 ///     in the middle of four                 p_sw = -(a_sw + a_s p_w(s) + a_w p_s(w)) / a, and so for the others
 ///     next matrix                           P^T A P: nine-point, whatever A is
 ///
-/// Along a jump of the coefficient, interpolation follows the stiffer side. Where the diagonal is smaller than what a
-/// point would take from its neighbours, the shares of these are taken. Interpolation is real, by the real parts of
-/// entries, so that the cycle of op(A) is op of the cycle.
+/// Along a jump of the coefficient, interpolation follows the stiffer side. A diagonal smaller than half of its row is
+/// taken for that half. Interpolation is real, by the real parts of entries over the diagonal, so that the cycle of
+/// op(A) is op of the cycle.
+
+#include <stdatomic.h>
 
 #include "backends/cpu/grid/grid.h"
 
@@ -52,6 +54,7 @@ typedef struct setup_job {
   const void *values;
   const double *unit;
   void *planes, *weights, *out;
+  _Atomic double *smallest;
 } setup_job;
 
 static inline int64_t setup_offset(const setup_job *j, int64_t i) {
@@ -62,11 +65,18 @@ static inline int64_t setup_column(const setup_job *j, int64_t q) {
   return j->is_wide_column ? ((const int64_t *)j->columns)[q] : ((const int32_t *)j->columns)[q];
 }
 
-/// What entries towards two neighbours are multiplied by, given their sums and that of the entries along the middle.
-static inline double setup_share(double p, double q, double along, double diagonal) {
-  double size = fabs(p) + fabs(q), d = diagonal < 0 ? -along : along, sign = diagonal < 0 ? -1 : 1;
+/// What a point takes from two neighbours, p and q, is multiplied by this: by one over what it does not give away along
+/// the middle, but by no more than makes their sum 2.
+static inline double setup_share(double p, double q, double middle) {
+  double size = fabs(p) + fabs(q);
   if (size == 0) return 0;
-  return d > 0 && 2 * d >= size ? sign / d : sign / size;
+  return middle > 0 && 2 * middle >= size ? 1 / middle : 1 / size;
+}
+
+/// The least of what all parts note.
+static inline void setup_note(_Atomic double *least, double value) {
+  double before = atomic_load(least);
+  while (value < before && !atomic_compare_exchange_weak(least, &before, value)) continue;
 }
 
 #define KERNEL_FILE "backends/cpu/grid/grid_setup_kernel.h"
@@ -75,11 +85,13 @@ static inline double setup_share(double p, double q, double along, double diagon
 static const grid_part set_ups[4][2] = TABLE_PAIRS(set_up);
 
 lac_status cpu_grid_coarsened(lac_context *ctx, const lac_pattern *pattern, const lac_array *values,
-                              const lac_array *unit, const lac_grid_level *level, const lac_grid *next,
-                              lac_array *out) {
+                              const lac_array *unit, const lac_grid_level *level, const lac_grid *next, lac_array *out,
+                              double *smallest) {
   lac_status status = LAC_OK;
+  _Atomic double least = INFINITY;
   lac_dtype wide = values->meta.dtype, narrow = level->planes->meta.dtype;
-  setup_job job = {.grid = level->grid, .next = *next, .is_first = pattern != NULL, .is_half = level->is_half};
+  setup_job job = {
+      .grid = level->grid, .next = *next, .is_first = pattern != NULL, .is_half = level->is_half, .smallest = &least};
 
   if (pattern) {
     LAC_TRY(lac_buffer_on(ctx, pattern->offsets, &job.offsets));
@@ -99,6 +111,7 @@ lac_status cpu_grid_coarsened(lac_context *ctx, const lac_pattern *pattern, cons
   LAC_TRY(grid_run(ctx, level->planes->meta.shape[0], 1, &level->grid,
                    (size_t)((SETUP_ROWS * SETUP_LINES + 9) * level->grid.stride) * lac_dtype_size(out->meta.dtype),
                    set_ups[wide][wide != narrow], &job));
+  *smallest = least;
 done:
   return status;
 }

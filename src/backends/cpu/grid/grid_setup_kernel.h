@@ -44,17 +44,38 @@ static void VN(open_matrix)(const setup_job *j, const grid_range *range, int64_t
 
 // -- interpolation ---------------------------------------------------------------------------------------------------
 
+// The diagonal entry of a point as cycles take it: no smaller than half of its row, or relaxing would let errors grow.
+// Zero where there is no point.
+INLINE W VN(pivot)(W *a[9][4], int colour, int64_t i) {
+  const W own = a[LAC_GRID_HERE][colour][i];
+  const double size = fabs(creal(own)) + fabs(cimag(own));
+  double sum = 0;
+  for (int d = 0; d < LAC_GRID_DIRECTIONS; ++d) {
+    if (d != LAC_GRID_HERE) sum += fabs(creal(a[d][colour][i])) + fabs(cimag(a[d][colour][i]));
+  }
+  if (2 * size >= sum) return own;
+  return size > 0 ? own / size * (sum / 2) : sum / 2;
+}
+
+// An entry in the direction of the diagonal's phase.
+// What a point takes from a neighbour: the real part of an entry over the pivot, with a minus.
+INLINE double VN(taken)(W entry, W pivot) {
+  return -(creal(entry) * creal(pivot) + cimag(entry) * cimag(pivot)) /
+         (creal(pivot) * creal(pivot) + cimag(pivot) * cimag(pivot));
+}
+
 // Weights from the two ends to the points between, for which entries are added up along the other axis.
 static void VN(between)(int64_t n, W *a[9][4], int colour, const int *first, const int *second, const int *along,
                         W *one, W *two) {
   for (int64_t i = 0; i < n; ++i) {
-    double p = 0, q = 0, d = 0;
-    for (int e = 0; e < 3; ++e) {
-      p -= creal(a[first[e]][colour][i]);
-      q -= creal(a[second[e]][colour][i]);
-      d += creal(a[along[e]][colour][i]);
+    const W pivot = VN(pivot)(a, colour, i);
+    double p = 0, q = 0, middle = 1;
+    for (int e = 0; e < 3 && pivot != 0; ++e) {
+      p += VN(taken)(a[first[e]][colour][i], pivot);
+      q += VN(taken)(a[second[e]][colour][i], pivot);
+      if (along[e] != LAC_GRID_HERE) middle -= VN(taken)(a[along[e]][colour][i], pivot);
     }
-    const double s = setup_share(p, q, d, creal(a[LAC_GRID_HERE][colour][i]));
+    const double s = setup_share(p, q, middle);
     one[i] = p * s, two[i] = q * s;
   }
 }
@@ -79,27 +100,30 @@ static void VN(middles)(const setup_job *j, int64_t cell, W *a[9][4], W *lines) 
   W *w[4];
   for (int q = 0; q < 4; ++q) w[q] = VN(line)(j, lines, cell, SETUP_CORNER + q);
   for (int64_t i = 0; i < j->grid.across; ++i) {
-    double v[9];
-    for (int d = 0; d < 9; ++d) v[d] = creal(a[d][3][i]);
-    const double s = v[LAC_GRID_HERE] == 0 ? 0 : -1 / v[LAC_GRID_HERE];
-    w[0][i] = s * (v[0] + v[1] * creal(west[i]) + v[3] * creal(before[i]));
-    w[1][i] = s * (v[2] + v[1] * creal(east[i]) + v[5] * creal(before[i + 1]));
-    w[2][i] = s * (v[6] + v[7] * creal(below_west[i]) + v[3] * creal(behind[i]));
-    w[3][i] = s * (v[8] + v[7] * creal(below_east[i]) + v[5] * creal(behind[i + 1]));
+    const W pivot = VN(pivot)(a, 3, i);
+    double v[9] = {0};
+    for (int d = 0; d < 9 && pivot != 0; ++d) v[d] = VN(taken)(a[d][3][i], pivot);
+    w[0][i] = v[0] + v[1] * creal(west[i]) + v[3] * creal(before[i]);
+    w[1][i] = v[2] + v[1] * creal(east[i]) + v[5] * creal(before[i + 1]);
+    w[2][i] = v[6] + v[7] * creal(below_west[i]) + v[3] * creal(behind[i]);
+    w[3][i] = v[8] + v[7] * creal(below_east[i]) + v[5] * creal(behind[i + 1]);
   }
 }
 
 // -- what the cycle reads --------------------------------------------------------------------------------------------
 
-// 1 / d; small ones of narrow numbers do not overflow, and points that are not there have none.
-INLINE H VN(reciprocal)(W d) {
+// 1 / d; small ones of narrow numbers do not overflow, and points that are not there have none. The smallest |d| is
+// noted.
+INLINE H VN(reciprocal)(W d, double *smallest) {
   const double most = sizeof(HN(real)) == sizeof(f32) ? 1e30 : 1e300, size = fabs(creal(d)) + fabs(cimag(d));
   if (size == 0) return 0;
+  if (size < *smallest) *smallest = size;
   return (H)(size * most < 1 ? most * (d / size) : 1 / d);
 }
 
 static void VN(keep_matrix)(const setup_job *j, const grid_range *range, int64_t cell, W *a[9][4]) {
   const lac_grid *g = &j->grid;
+  double smallest = INFINITY;
   const int64_t room = lac_grid_room(g);
   H *planes = (H *)j->planes + range->item * lac_grid_planes(g->has_corners, j->is_half) * room;
   for (int d = 0; d < 9; ++d) {
@@ -108,12 +132,13 @@ static void VN(keep_matrix)(const setup_job *j, const grid_range *range, int64_t
       H *to = planes + lac_grid_plane(g->has_corners, d) * room + ((cell + 1) * 4 + c) * g->stride + 1;
       const W *from = a[d][c];
       if (d == LAC_GRID_HERE) {
-        for (int64_t i = 0; i < g->across; ++i) to[i] = VN(reciprocal)(from[i]);
+        for (int64_t i = 0; i < g->across; ++i) to[i] = VN(reciprocal)(VN(pivot)(a, c, i), &smallest);
       } else {
         for (int64_t i = 0; i < g->across; ++i) to[i] = (H)from[i];
       }
     }
   }
+  setup_note(j->smallest, smallest);
 }
 
 static void VN(keep_weights)(const setup_job *j, const grid_range *range, int64_t cell, W *lines) {

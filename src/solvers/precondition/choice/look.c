@@ -61,7 +61,7 @@ lac_status lac_look_begin(lac_context *ctx, lac_look *look, bool *is_due) {
   if (!*is_due) goto done;
   LAC_TRY(lac_multigrid_look(ctx, &setup, &is_uneven, NULL));
   of.complexity = is_uneven ? look_uneven : look_even;
-  if (setup.is_hermitian) LAC_TRY(lac_multigrid_is_grid(ctx, a->pattern, &of.is_grid));
+  LAC_TRY(lac_multigrid_is_grid(ctx, a->pattern, &of.is_grid));
   look->multigrid = lac_price_setup(a->pattern, &of) + look_multigrid * lac_price_iteration(a->pattern, &of);
 done:
   lac_array_destroy(&values);

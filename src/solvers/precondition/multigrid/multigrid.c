@@ -2,13 +2,12 @@
 /// @file multigrid.c
 /// Multigrid: on a grid, by pairwise or by smoothed aggregation, as asked for or as the matrix wants it.
 ///
-/// By default some rows are examined. A Hermitian matrix on a grid is left to that kind, and any other with entries of
-/// similar size and one sign to pairs; entries that differ by orders of magnitude, or have the sign of the diagonal,
-/// call for smoothed aggregation, and so do near-null vectors. In doubt, or where some rows have neighbours that are
-/// much stiffer, or where the matrix is uneven and not Hermitian (pairs follow convection), and on a grid wherever
-/// entries are not even, a few iterations are measured: above 0.6 per iteration, or 0.75 on a grid, where they are
-/// cheaper, another kind is set up instead. The start is a constant vector, which converges slowly on stiff islands in
-/// soft material.
+/// By default some rows are examined. Entries of similar size and one sign are left to grids, where the matrix is on
+/// one and Hermitian, and to pairs; entries that differ by orders of magnitude, or have the sign of the diagonal, call
+/// for smoothed aggregation, and so do near-null vectors. In doubt, or where some rows have neighbours that are much
+/// stiffer, or where the matrix is uneven and not Hermitian (pairs follow convection), and on any other grid, a few
+/// iterations are measured: above 0.6 per iteration, another kind is set up instead. The start is a constant vector,
+/// which converges slowly on stiff islands in soft material.
 
 #include <math.h>
 #include <stdio.h>
@@ -22,16 +21,16 @@
 extern const lac_preconditioner_table lac_preconditioner_pairwise;  // pairwise.c
 
 enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 6 };
-enum { CHOICE_NARROW = 32 };  // points in a row of a grid: loops along shorter ones are not worth beginning
+enum { CHOICE_NARROW = 32 };  // points along both sides of a grid: shorter ones are not worth its rows
 #define CHOICE_EVEN 4         // the largest off-diagonal entry over the smallest
 #define CHOICE_UNEVEN 12
 #define CHOICE_SIGN 0.05  // entries of the diagonal's sign over the largest
 #define CHOICE_SIGNS 0.5
-static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;        // shares of the rows looked at
-static const double CHOICE_STIFF = 100;                          // stiffness of a neighbour relative to a row
-static const double CHOICE_SHARE = 0.01;                         // of a row's diagonal makes a neighbour
-static const double CHOICE_SLOW = 0.6, CHOICE_SLOW_GRID = 0.75;  // factors of the residual per iteration
-static const double CHOICE_ENOUGH = 1e-5;  // of the residual: below, f32 measures its own rounding
+static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;  // shares of the rows looked at
+static const double CHOICE_STIFF = 100;                    // stiffness of a neighbour relative to a row
+static const double CHOICE_SHARE = 0.01;                   // of a row's diagonal makes a neighbour
+static const double CHOICE_SLOW = 0.6;                     // factor of the residual per iteration
+static const double CHOICE_ENOUGH = 1e-5;                  // of the residual: below, f32 measures its own rounding
 
 /// Shares of the rows looked at.
 typedef struct multigrid_look {
@@ -43,7 +42,6 @@ typedef struct multigrid_part {
   const lac_preconditioner_table *table;
   void *inner;
   multigrid_look look;  // by which it was chosen
-  double contrast;      // of the values for which it was
   char reason[160];
 } multigrid_part;
 
@@ -91,7 +89,7 @@ lac_status lac_multigrid_is_grid(lac_context *ctx, const lac_pattern *pattern, b
   int64_t stray = 0;
 
   if (multigrid_is_here(ctx) && ctx->kernels->grid) LAC_TRY(ctx->kernels->grid->found(ctx, pattern, &grid, &stray));
-  *is_grid = grid.width >= CHOICE_NARROW;
+  *is_grid = grid.width >= CHOICE_NARROW && grid.height >= CHOICE_NARROW;
 done:
   return status;
 }
@@ -149,9 +147,9 @@ static lac_status choice_make(lac_context *ctx, const lac_setup *setup, multigri
   return table->create(ctx, setup, &part->inner);
 }
 
-/// A kind that takes the residual down by `slow` an iteration, or none; what was measured is the reason.
+/// A kind that is not slow, or none; what was measured is the reason.
 static lac_status choice_try(lac_context *ctx, const lac_setup *setup, const lac_preconditioner_table *table,
-                             const char *name, double slow, multigrid_part *part) {
+                             const char *name, multigrid_part *part) {
   lac_status status = LAC_OK;
   double factor = 0;
 
@@ -159,8 +157,8 @@ static lac_status choice_try(lac_context *ctx, const lac_setup *setup, const lac
   LAC_TRY(table->create(ctx, setup, &part->inner));
   LAC_TRY(choice_probe(ctx, setup, table, part->inner, &factor));
   (void)snprintf(part->reason, sizeof part->reason, "%s took the residual down by %s%.2f an iteration", name,
-                 factor <= slow ? "" : "no more than ", factor);
-  if (factor <= slow) goto done;
+                 factor <= CHOICE_SLOW ? "" : "no more than ", factor);
+  if (factor <= CHOICE_SLOW) goto done;
   table->destroy(part->inner);
   part->inner = NULL;
 done:
@@ -171,7 +169,7 @@ done:
 static lac_status choice_by_probe(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
   lac_status status = LAC_OK;
 
-  LAC_TRY(choice_try(ctx, setup, &lac_preconditioner_pairwise, "pairs", CHOICE_SLOW, part));
+  LAC_TRY(choice_try(ctx, setup, &lac_preconditioner_pairwise, "pairs", part));
   if (part->inner) goto done;
   part->table = &lac_preconditioner_smoothed;
   LAC_TRY(part->table->create(ctx, setup, &part->inner));
@@ -179,16 +177,16 @@ done:
   return status;
 }
 
-/// A Hermitian matrix on a grid, unless that turns out to be slow.
+/// A grid, unless it turns out to be slow; even entries of a Hermitian matrix need no trial.
 static lac_status choice_grid(lac_context *ctx, const lac_setup *setup, bool is_even, multigrid_part *part) {
   lac_status status = LAC_OK;
   bool is_grid = false;
 
-  if (setup->is_hermitian) LAC_TRY(lac_multigrid_is_grid(ctx, setup->pattern, &is_grid));
+  LAC_TRY(lac_multigrid_is_grid(ctx, setup->pattern, &is_grid));
   if (!is_grid) goto done;
-  if (is_even)
+  if (is_even && setup->is_hermitian)
     return choice_make(ctx, setup, part, &lac_preconditioner_grid, "entries are even and of one sign, on a grid");
-  LAC_TRY(choice_try(ctx, setup, &lac_preconditioner_grid, "on the grid, cycles", CHOICE_SLOW_GRID, part));
+  LAC_TRY(choice_try(ctx, setup, &lac_preconditioner_grid, "on the grid, cycles", part));
 done:
   return status;
 }
@@ -243,7 +241,6 @@ static lac_status multigrid_create(lac_context *ctx, const lac_setup *setup, voi
     if (nodes) own.nodes = nodes;
   }
   LAC_ALLOC(part, 1);
-  part->contrast = own.contrast;
   LAC_TRY(choice_create(ctx, &own, part));
   *out = part, part = NULL;
 done:
@@ -269,12 +266,6 @@ done:
   return status;
 }
 
-/// On a grid without stiff rows new ones would only cost iterations, and the look is quick to notice many.
-static bool refresh_needs_contrast(const multigrid_part *old) {
-  if (old->table == &lac_preconditioner_grid) return old->contrast > CHOICE_STIFF;
-  return old->table == &lac_preconditioner_smoothed;
-}
-
 static lac_status multigrid_refresh(lac_context *ctx, const lac_setup *setup, const void *like, void **out) {
   lac_status status = LAC_OK;
   const multigrid_part *old = like;
@@ -282,12 +273,11 @@ static lac_status multigrid_refresh(lac_context *ctx, const lac_setup *setup, co
   lac_setup own = *setup;
   multigrid_part *part = NULL;
 
-  if (refresh_needs_contrast(old)) LAC_TRY(choice_contrast(ctx, &own));
+  if (old->table == &lac_preconditioner_smoothed) LAC_TRY(choice_contrast(ctx, &own));
   if (old->table != &lac_preconditioner_smoothed && is_chosen) LAC_TRY(refresh_chosen(ctx, setup, old));
   LAC_ALLOC(part, 1);
   part->table = old->table;
   part->look = old->look;
-  part->contrast = old->contrast;
   memcpy(part->reason, old->reason, sizeof part->reason);
   LAC_TRY(part->table->refresh(ctx, &own, old->inner, &part->inner));
   *out = part, part = NULL;

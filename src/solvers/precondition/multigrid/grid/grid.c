@@ -43,9 +43,13 @@ static lac_status grid_create(lac_context *ctx, const lac_setup *setup, void **o
             LAC_ERR_UNSUPPORTED, "multigrid: the backend \"%s\" has no kernels for grids; use a CPU context",
             ctx->backend->name);
   LAC_TRY(ctx->kernels->grid->found(ctx, setup->pattern, &grid, &stray));
+  LAC_CHECK(grid.width > 0 || stray >= 0, LAC_ERR_ARG,
+            "multigrid: the %lld rows are not the points of a rectangular grid: entries show no width of at least 3 "
+            "columns that divides them; use another kind",
+            (long long)setup->pattern->rows);
   LAC_CHECK(grid.width > 0, LAC_ERR_ARG,
-            "multigrid: rows are not the points of a rectangular grid of at least 3 columns, numbered row by row: row "
-            "%lld has entries that do not lead to its neighbours, as far as the others show a grid; use another kind",
+            "multigrid: rows are not the points of a rectangular grid, numbered row by row: row %lld has an entry that "
+            "does not lead to a neighbour, as far as other rows show the width; use another kind",
             (long long)stray);
   LAC_TRY(grid_make(ctx, setup, grid, out));
 done:

@@ -4,8 +4,10 @@
 
 #include "solvers/precondition/multigrid/grid/grid.h"
 
-enum { COARSE_GOAL = 100 };  // points of a grid whose inverse is cheap to make and to apply
-static const double STIFF = 1e5;
+enum { COARSE_GOAL = 100 };      // points of a grid whose inverse is cheap to make and to apply
+static const double ZERO = 100;  // roundings: all levels above have left theirs in a pivot that should be zero
+// Diagonal entries, the largest near 1, that f32 holds together with all that is computed with them.
+static const double NARROW_LEAST = 1e-5;
 
 static lac_status make(lac_context *ctx, lac_dtype dtype, int64_t a, int64_t b, int64_t c, lac_array **out) {
   return lac_array_create(ctx, dtype, 3, (const int64_t[]){a, b, c}, out);
@@ -48,7 +50,7 @@ static lac_status invert(lac_context *ctx, grid_hierarchy *h, const lac_array *p
   LAC_TRY(lac_array_create(ctx, full, 2, (const int64_t[]){h->items, pattern->nnz}, &values));
   LAC_TRY(ctx->kernels->grid->listed(ctx, &h->last, planes, pattern, values));
   LAC_TRY(make(ctx, full, h->items, n, n, &inverse));
-  LAC_TRY(lac_coarse_create(ctx, pattern, values, h->is_hermitian, lac_coarse_rounding(h->dtype, n), &coarse));
+  LAC_TRY(lac_coarse_create(ctx, pattern, values, h->is_hermitian, ZERO * lac_coarse_rounding(h->dtype, n), &coarse));
   LAC_TRY(lac_coarse_inverse(ctx, coarse, inverse));
   if (h->narrow == full) {
     h->inverse = inverse, inverse = NULL;
@@ -76,14 +78,24 @@ done:
   return status;
 }
 
-/// Level by level; there are at least two.
+static void close_levels(grid_hierarchy *h) {
+  for (int l = 0; l < LAC_LEVELS; ++l) {
+    lac_array_destroy(&h->levels[l].planes);
+    lac_array_destroy(&h->levels[l].weights);
+  }
+}
+
+/// Level by level; there are at least two. Where h->narrow does not hold the range of the matrix, it ends without the
+/// inverse.
 static lac_status fill(lac_context *ctx, grid_hierarchy *h, const lac_setup *setup, lac_grid grid) {
   lac_status status = LAC_OK;
   lac_array *planes = NULL, *next = NULL;
-  int64_t goal = lac_coarse_rows(&setup->options->preconditioner);
-  int most = lac_coarse_levels(&setup->options->preconditioner);
+  const lac_precondition *options = &setup->options->preconditioner;
+  int64_t goal = options->coarse_rows > 0 ? options->coarse_rows : COARSE_GOAL;
+  int most = lac_coarse_levels(options);
+  double least = 0;
 
-  if (goal > COARSE_GOAL) goal = COARSE_GOAL;
+  LAC_CHECK(most > 1, LAC_ERR_ARG, "multigrid: on a grid it has at least two levels; max_levels is %d", most);
   for (h->count = 1; h->count == 1 || grid.width * grid.height > goal; ++h->count) {
     lac_grid coarser = lac_grid_next(&grid);
     lac_grid_level *level = &h->levels[h->count - 1];
@@ -95,7 +107,8 @@ static lac_status fill(lac_context *ctx, grid_hierarchy *h, const lac_setup *set
     LAC_TRY(open_level(ctx, h, &grid, level));
     LAC_TRY(make(ctx, full_of(h->dtype), h->items, LAC_GRID_DIRECTIONS, lac_grid_room(&coarser), &next));
     LAC_TRY(ctx->kernels->grid->coarsened(ctx, planes ? NULL : setup->pattern, planes ? planes : setup->values,
-                                          planes ? NULL : h->unit, level, &coarser, next));
+                                          planes ? NULL : h->unit, level, &coarser, next, &least));
+    if (least < NARROW_LEAST && h->narrow != h->dtype) goto done;
     lac_array_destroy(&planes);
     planes = next, next = NULL;
     h->last = grid = coarser;
@@ -107,22 +120,22 @@ done:
   return status;
 }
 
-/// Numbers of half the bytes serve, unless a row's neighbours are much stiffer.
-static bool is_narrow(const lac_setup *setup) {
-  return !setup->options->preconditioner.full_precision && setup->contrast <= STIFF;
-}
-
 lac_status grid_hierarchy_create(lac_context *ctx, const lac_setup *setup, const lac_grid *grid, grid_hierarchy **out) {
   lac_status status = LAC_OK;
   grid_hierarchy *h = NULL;
 
   LAC_ALLOC(h, 1);
   h->dtype = setup->values->meta.dtype;
-  h->narrow = is_narrow(setup) ? lac_coarse_narrow(h->dtype) : h->dtype;
+  h->narrow = setup->options->preconditioner.full_precision ? h->dtype : lac_coarse_narrow(h->dtype);
   h->is_hermitian = setup->is_hermitian;
   h->items = setup->values->meta.shape[0];
   LAC_TRY(lac_coarse_units(ctx, setup, &h->unit));
   LAC_TRY(fill(ctx, h, setup, *grid));
+  if (!h->inverse) {
+    close_levels(h);
+    h->narrow = h->dtype;
+    LAC_TRY(fill(ctx, h, setup, *grid));
+  }
   *out = h, h = NULL;
 done:
   grid_hierarchy_destroy(h);
@@ -131,10 +144,7 @@ done:
 
 void grid_hierarchy_destroy(grid_hierarchy *h) {
   if (!h) return;
-  for (int l = 0; l < LAC_LEVELS; ++l) {
-    lac_array_destroy(&h->levels[l].planes);
-    lac_array_destroy(&h->levels[l].weights);
-  }
+  close_levels(h);
   lac_array_destroy(&h->unit);
   lac_array_destroy(&h->inverse);
   lac_free(h);
