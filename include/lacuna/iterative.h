@@ -77,7 +77,7 @@ typedef struct lac_iteration {
 
 /// Which multigrid.
 typedef enum lac_multigrid_kind {
-  LAC_MULTIGRID_AUTO,      ///< grid for Hermitian matrices on one, else pairwise; smoothed where these are slow
+  LAC_MULTIGRID_AUTO,      ///< by the matrix, and in doubt by a trial: grid, pairwise or smoothed
   LAC_MULTIGRID_PAIRWISE,  ///< aggregates of pairs of pairs, plain interpolation, K-cycle: least memory
   LAC_MULTIGRID_SMOOTHED,  ///< smoothed aggregation along strong entries, Chebyshev smoothers
   LAC_MULTIGRID_GRID       ///< rows are points of a rectangular grid, row by row, and entries lead to neighbours

@@ -114,7 +114,7 @@ static dense grid_interpolation(dense a, int64_t width, int64_t height) {
           for (int64_t e = -1; e <= 1; e += 2)
             ends[(e + 1) / 2] += grid_taken(a, i, beside(width, height, i, ax * e + ay * s, ay * e + ax * s));
         }
-        double size = fabs(ends[0]) + fabs(ends[1]), by = middle > 0 && 2 * middle >= size ? middle : size;
+        double size = fabs(ends[0]) + fabs(ends[1]), by = fmax(middle, size / 2);
         for (int64_t e = -1; e <= 1; e += 2) {
           int64_t to = beside(width, height, i, ax * e, ay * e);
           if (to >= 0 && size > 0) p.x[i * p.cols + to / width / 2 * across + to % width / 2] = ends[(e + 1) / 2] / by;

@@ -14,15 +14,16 @@
 
 #include "backends/cpu/grid/grid.h"
 
-/// Lines of numbers that a part has of each row of cells in hand: weights, the entries of nine directions and four
-/// colours, and so many of A P.
+/// Lines of numbers that a part has of each row of cells in hand: weights, one over the diagonals of the four colours,
+/// their entries of nine directions, and so many of A P.
 enum {
   SETUP_WEST,
   SETUP_EAST,
   SETUP_BEFORE,
   SETUP_BEHIND,
   SETUP_CORNER,
-  SETUP_MATRIX = SETUP_CORNER + 4,
+  SETUP_INVERSE = SETUP_CORNER + 4,
+  SETUP_MATRIX = SETUP_INVERSE + 4,
   SETUP_PRODUCT = SETUP_MATRIX + 36,
   SETUP_LINES = SETUP_PRODUCT + 36,
   SETUP_ROWS = 3
@@ -45,6 +46,18 @@ static const setup_family setup_parents[LAC_GRID_COLOURS] = {
     {4, {{0, 0, SETUP_CORNER}, {0, 1, SETUP_CORNER + 1}, {1, 0, SETUP_CORNER + 2}, {1, 1, SETUP_CORNER + 3}}},
 };
 
+/// Directions of neighbours, by whether there are those across corners.
+typedef struct setup_reach {
+  int count, directions[8];
+} setup_reach;
+static const setup_reach setup_neighbours[2] = {{4, {1, 3, 5, 7}}, {8, {1, 3, 5, 7, 0, 2, 6, 8}}};
+
+static inline double setup_number_real(double re, double im) { return (void)im, re; }
+#define setup_number_f32 setup_number_real
+#define setup_number_f64 setup_number_real
+#define setup_number_c64 make_c128
+#define setup_number_c128 make_c128
+
 typedef struct setup_job {
   lac_grid grid, next;
   bool is_first, is_half;
@@ -54,7 +67,7 @@ typedef struct setup_job {
   const void *values;
   const double *unit;
   void *planes, *weights, *out;
-  _Atomic double *smallest;
+  _Atomic double *largest;  // of one over the diagonal
 } setup_job;
 
 static inline int64_t setup_offset(const setup_job *j, int64_t i) {
@@ -70,13 +83,13 @@ static inline int64_t setup_column(const setup_job *j, int64_t q) {
 static inline double setup_share(double p, double q, double middle) {
   double size = fabs(p) + fabs(q);
   if (size == 0) return 0;
-  return middle > 0 && 2 * middle >= size ? 1 / middle : 1 / size;
+  return 2 * middle >= size ? 1 / middle : 2 / size;
 }
 
-/// The least of what all parts note.
-static inline void setup_note(_Atomic double *least, double value) {
-  double before = atomic_load(least);
-  while (value < before && !atomic_compare_exchange_weak(least, &before, value)) continue;
+/// The largest of what all parts note.
+static inline void setup_note(_Atomic double *most, double value) {
+  double before = atomic_load(most);
+  while (value > before && !atomic_compare_exchange_weak(most, &before, value)) continue;
 }
 
 #define KERNEL_FILE "backends/cpu/grid/grid_setup_kernel.h"
@@ -88,10 +101,10 @@ lac_status cpu_grid_coarsened(lac_context *ctx, const lac_pattern *pattern, cons
                               const lac_array *unit, const lac_grid_level *level, const lac_grid *next, lac_array *out,
                               double *smallest) {
   lac_status status = LAC_OK;
-  _Atomic double least = INFINITY;
+  _Atomic double largest = 0;
   lac_dtype wide = values->meta.dtype, narrow = level->planes->meta.dtype;
   setup_job job = {
-      .grid = level->grid, .next = *next, .is_first = pattern != NULL, .is_half = level->is_half, .smallest = &least};
+      .grid = level->grid, .next = *next, .is_first = pattern != NULL, .is_half = level->is_half, .largest = &largest};
 
   if (pattern) {
     LAC_TRY(lac_buffer_on(ctx, pattern->offsets, &job.offsets));
@@ -111,7 +124,7 @@ lac_status cpu_grid_coarsened(lac_context *ctx, const lac_pattern *pattern, cons
   LAC_TRY(grid_run(ctx, level->planes->meta.shape[0], 1, &level->grid,
                    (size_t)((SETUP_ROWS * SETUP_LINES + 9) * level->grid.stride) * lac_dtype_size(out->meta.dtype),
                    set_ups[wide][wide != narrow], &job));
-  *smallest = least;
+  *smallest = 1 / largest;
 done:
   return status;
 }

@@ -44,36 +44,40 @@ static void VN(open_matrix)(const setup_job *j, const grid_range *range, int64_t
 
 // -- interpolation ---------------------------------------------------------------------------------------------------
 
-// The diagonal entry of a point as cycles take it: no smaller than half of its row, or relaxing would let errors grow.
-// Zero where there is no point.
-INLINE W VN(pivot)(W *a[9][4], int colour, int64_t i) {
-  const W own = a[LAC_GRID_HERE][colour][i];
-  const double size = fabs(creal(own)) + fabs(cimag(own));
-  double sum = 0;
-  for (int d = 0; d < LAC_GRID_DIRECTIONS; ++d) {
-    if (d != LAC_GRID_HERE) sum += fabs(creal(a[d][colour][i])) + fabs(cimag(a[d][colour][i]));
+// One over the diagonal entries as cycles take them: no smaller than half of their rows, or relaxing would let errors
+// grow. Zero where there is no point.
+static void VN(invert_row)(const setup_job *j, int64_t cell, W *a[9][4], W *lines) {
+  const setup_reach *reach = &setup_neighbours[j->grid.has_corners];
+  for (int c = 0; c < LAC_GRID_COLOURS; ++c) {
+    const W *own = a[LAC_GRID_HERE][c];
+    W *to = VN(line)(j, lines, cell, SETUP_INVERSE + c);
+    VECTOR_LOOP for (int64_t i = 0; i < j->grid.across; ++i) {
+      const double size = fabs(creal(own[i])) + fabs(cimag(own[i]));
+      double half = 0;
+      for (int q = 0; q < reach->count; ++q) {
+        const W entry = a[reach->directions[q]][c][i];
+        half += fabs(creal(entry)) + fabs(cimag(entry));
+      }
+      half /= 2;
+      const double re = size > 0 ? creal(own[i]) : half, im = cimag(own[i]), square = re * re + im * im;
+      const double by = square > 0 ? (size >= half || size == 0 ? 1 : size / half) / square : 0;
+      to[i] = FN(setup_number)(re * by, -im * by);
+    }
   }
-  if (2 * size >= sum) return own;
-  return size > 0 ? own / size * (sum / 2) : sum / 2;
 }
 
-// An entry in the direction of the diagonal's phase.
-// What a point takes from a neighbour: the real part of an entry over the pivot, with a minus.
-INLINE double VN(taken)(W entry, W pivot) {
-  return -(creal(entry) * creal(pivot) + cimag(entry) * cimag(pivot)) /
-         (creal(pivot) * creal(pivot) + cimag(pivot) * cimag(pivot));
-}
+// What a point takes from a neighbour: the real part of an entry over the diagonal, with a minus.
+INLINE double VN(taken)(W entry, W inverse) { return cimag(entry) * cimag(inverse) - creal(entry) * creal(inverse); }
 
 // Weights from the two ends to the points between, for which entries are added up along the other axis.
 static void VN(between)(int64_t n, W *a[9][4], int colour, const int *first, const int *second, const int *along,
-                        W *one, W *two) {
+                        const W *inverse, W *one, W *two) {
   for (int64_t i = 0; i < n; ++i) {
-    const W pivot = VN(pivot)(a, colour, i);
     double p = 0, q = 0, middle = 1;
-    for (int e = 0; e < 3 && pivot != 0; ++e) {
-      p += VN(taken)(a[first[e]][colour][i], pivot);
-      q += VN(taken)(a[second[e]][colour][i], pivot);
-      if (along[e] != LAC_GRID_HERE) middle -= VN(taken)(a[along[e]][colour][i], pivot);
+    for (int e = 0; e < 3; ++e) {
+      p += VN(taken)(a[first[e]][colour][i], inverse[i]);
+      q += VN(taken)(a[second[e]][colour][i], inverse[i]);
+      middle -= along[e] == LAC_GRID_HERE ? 0 : VN(taken)(a[along[e]][colour][i], inverse[i]);
     }
     const double s = setup_share(p, q, middle);
     one[i] = p * s, two[i] = q * s;
@@ -83,12 +87,12 @@ static void VN(between)(int64_t n, W *a[9][4], int colour, const int *first, con
 static void VN(edges)(const setup_job *j, int64_t cell, W *a[9][4], W *lines) {
   static const int west[] = {0, 3, 6}, middle[] = {1, 4, 7}, east[] = {2, 5, 8};
   static const int before[] = {0, 1, 2}, level[] = {3, 4, 5}, behind[] = {6, 7, 8};
-  VN(between)
-  (j->grid.across, a, 1, west, east, middle, VN(line)(j, lines, cell, SETUP_WEST),
-   VN(line)(j, lines, cell, SETUP_EAST));
-  VN(between)
-  (j->grid.across, a, 2, before, behind, level, VN(line)(j, lines, cell, SETUP_BEFORE),
-   VN(line)(j, lines, cell, SETUP_BEHIND));
+  const int64_t n = j->grid.across;
+  const W *inverse = VN(line)(j, lines, cell, SETUP_INVERSE), *below = inverse + 2 * j->grid.stride;
+  W *ends[4];
+  for (int q = 0; q < 4; ++q) ends[q] = VN(line)(j, lines, cell, SETUP_WEST + q);
+  VN(between)(n, a, 1, west, east, middle, inverse + j->grid.stride, ends[0], ends[1]);
+  VN(between)(n, a, 2, before, behind, level, below, ends[2], ends[3]);
 }
 
 // Weights of the points in the middle: by their own row, from the corners and the points between these.
@@ -97,12 +101,12 @@ static void VN(middles)(const setup_job *j, int64_t cell, W *a[9][4], W *lines) 
   const W *below_west = VN(line)(j, lines, cell + 1, SETUP_WEST),
           *below_east = VN(line)(j, lines, cell + 1, SETUP_EAST);
   const W *before = VN(line)(j, lines, cell, SETUP_BEFORE), *behind = VN(line)(j, lines, cell, SETUP_BEHIND);
+  const W *inverse = VN(line)(j, lines, cell, SETUP_INVERSE + 3);
   W *w[4];
   for (int q = 0; q < 4; ++q) w[q] = VN(line)(j, lines, cell, SETUP_CORNER + q);
   for (int64_t i = 0; i < j->grid.across; ++i) {
-    const W pivot = VN(pivot)(a, 3, i);
-    double v[9] = {0};
-    for (int d = 0; d < 9 && pivot != 0; ++d) v[d] = VN(taken)(a[d][3][i], pivot);
+    double v[9];
+    for (int d = 0; d < 9; ++d) v[d] = VN(taken)(a[d][3][i], inverse[i]);
     w[0][i] = v[0] + v[1] * creal(west[i]) + v[3] * creal(before[i]);
     w[1][i] = v[2] + v[1] * creal(east[i]) + v[5] * creal(before[i + 1]);
     w[2][i] = v[6] + v[7] * creal(below_west[i]) + v[3] * creal(behind[i]);
@@ -112,33 +116,41 @@ static void VN(middles)(const setup_job *j, int64_t cell, W *a[9][4], W *lines) 
 
 // -- what the cycle reads --------------------------------------------------------------------------------------------
 
-// 1 / d; small ones of narrow numbers do not overflow, and points that are not there have none. The smallest |d| is
-// noted.
-INLINE H VN(reciprocal)(W d, double *smallest) {
-  const double most = sizeof(HN(real)) == sizeof(f32) ? 1e30 : 1e300, size = fabs(creal(d)) + fabs(cimag(d));
-  if (size == 0) return 0;
-  if (size < *smallest) *smallest = size;
-  return (H)(size * most < 1 ? most * (d / size) : 1 / d);
+// Numbers of half the bytes do not overflow.
+INLINE H VN(narrowed)(W inverse, double size) {
+  const double most = sizeof(HN(real)) == sizeof(f32) ? 1e30 : 1e300;
+  return (H)(size > most ? inverse * (most / size) : inverse);
 }
 
-static void VN(keep_matrix)(const setup_job *j, const grid_range *range, int64_t cell, W *a[9][4]) {
-  const lac_grid *g = &j->grid;
-  double smallest = INFINITY;
-  const int64_t room = lac_grid_room(g);
-  H *planes = (H *)j->planes + range->item * lac_grid_planes(g->has_corners, j->is_half) * room;
-  for (int d = 0; d < 9; ++d) {
-    if ((j->is_half && d < LAC_GRID_HERE) || (!g->has_corners && grid_is_corner(d))) continue;
-    for (int c = 0; c < 4; ++c) {
-      H *to = planes + lac_grid_plane(g->has_corners, d) * room + ((cell + 1) * 4 + c) * g->stride + 1;
-      const W *from = a[d][c];
-      if (d == LAC_GRID_HERE) {
-        for (int64_t i = 0; i < g->across; ++i) to[i] = VN(reciprocal)(VN(pivot)(a, c, i), &smallest);
-      } else {
-        for (int64_t i = 0; i < g->across; ++i) to[i] = (H)from[i];
-      }
+static void VN(keep_inverse)(const setup_job *j, int64_t cell, W *lines, H *plane) {
+  double largest = 0;
+  for (int c = 0; c < LAC_GRID_COLOURS; ++c) {
+    const W *from = VN(line)(j, lines, cell, SETUP_INVERSE + c);
+    H *to = plane + ((cell + 1) * 4 + c) * j->grid.stride + 1;
+    for (int64_t i = 0; i < j->grid.across; ++i) {
+      const double size = fabs(creal(from[i])) + fabs(cimag(from[i]));
+      largest = size > largest ? size : largest;
+      to[i] = VN(narrowed)(from[i], size);
     }
   }
-  setup_note(j->smallest, smallest);
+  setup_note(j->largest, largest);
+}
+
+static void VN(keep_matrix)(const setup_job *j, const grid_range *range, int64_t cell, W *a[9][4], W *lines) {
+  const lac_grid *g = &j->grid;
+  const int64_t room = lac_grid_room(g);
+  const setup_reach *reach = &setup_neighbours[g->has_corners];
+  H *planes = (H *)j->planes + range->item * lac_grid_planes(g->has_corners, j->is_half) * room;
+  VN(keep_inverse)(j, cell, lines, planes);
+  for (int q = 0; q < reach->count; ++q) {
+    const int d = reach->directions[q];
+    if (j->is_half && d < LAC_GRID_HERE) continue;
+    for (int c = 0; c < LAC_GRID_COLOURS; ++c) {
+      H *to = planes + lac_grid_plane(g->has_corners, d) * room + ((cell + 1) * 4 + c) * g->stride + 1;
+      const W *from = a[d][c];
+      for (int64_t i = 0; i < g->across; ++i) to[i] = (H)from[i];
+    }
+  }
 }
 
 static void VN(keep_weights)(const setup_job *j, const grid_range *range, int64_t cell, W *lines) {
@@ -193,7 +205,7 @@ static void VN(gather_next)(const setup_job *j, int64_t cell, W *lines, W *out[9
       const W *w = parent->line < 0 ? NULL : VN(line)(j, lines, row, parent->line) - parent->across;
       for (int t = 0; t < 9; ++t) {
         int down = t / 3 - 1 - parent->down, across = t % 3 - 1 - parent->across;
-        if (down < -1 || across < -1) continue;
+        if ((c / 2 && t / 3 == 0) || (c % 2 && t % 3 == 0)) continue;  // points have nothing to do with those before
         VN(add_product)
         (n, VN(line)(j, lines, row, SETUP_PRODUCT + 9 * c + t) - parent->across, w, out[(down + 1) * 3 + across + 1]);
       }
@@ -221,12 +233,13 @@ static void VN(set_up)(const void *shared, const grid_range *range) {
   for (int64_t t = range->begin - 2; t < range->end; ++t) {
     W *(*here)[4] = a[(t + SETUP_ROWS) % SETUP_ROWS], *(*below)[4] = a[(t + 1 + SETUP_ROWS) % SETUP_ROWS];
     VN(open_matrix)(j, range, t + 1, lines, below);
+    VN(invert_row)(j, t + 1, below, lines);
     VN(edges)(j, t + 1, below, lines);
     if (t < range->begin - 1) continue;
     VN(middles)(j, t, here, lines);
     VN(times_weights)(j, t, here, lines);
     if (t < range->begin) continue;
-    VN(keep_matrix)(j, range, t, here);
+    VN(keep_matrix)(j, range, t, here, lines);
     VN(keep_weights)(j, range, t, lines);
     VN(gather_next)(j, t, lines, out);
     VN(give_next)(j, range, t, out);
