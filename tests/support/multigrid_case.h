@@ -184,6 +184,25 @@ static inline direct_case multigrid_neumann(int64_t side, lac_dtype dtype) {
   return c;
 }
 
+/// Iterations for such a matrix, which is singular, with a b that it can give.
+static inline int64_t multigrid_neumann_iterations(lac_context *ctx, const lac_preconditioner_table *table,
+                                                   int64_t side) {
+  direct_case c = multigrid_neumann(side, LAC_F64);
+  multigrid_case s;
+  ref b;
+  number mean = 0;
+  case_open(ctx, &s, table, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+  lac_array *random = case_random(ctx, &s, 1, 5), *bs = NULL;
+  CHECK_OK(ref_download(ctx, random, &b));
+  for (int64_t i = 0; i < b.count; ++i) mean += b.x[i] / (double)b.count;
+  for (int64_t i = 0; i < b.count; ++i) b.x[i] -= mean;
+  CHECK_OK(ref_upload(ctx, &b, &bs));
+  int64_t count = case_iterations(ctx, &s, LAC_PLAIN, 1, bs);
+  lac_array_destroy(&bs), lac_array_destroy(&random);
+  case_close(&s);
+  return count;
+}
+
 /// A grid of side x side points with two unknowns each: springs along the edges and diagonals, held at one side.
 static inline direct_case multigrid_springs(int64_t side, ref *motions) {
   static const int64_t AHEAD[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}};

@@ -6,8 +6,8 @@
 /// one and Hermitian, and to pairs; entries that differ by orders of magnitude, or have the sign of the diagonal, call
 /// for smoothed aggregation, and so do near-null vectors. In doubt, or where some rows have neighbours that are much
 /// stiffer, or where the matrix is uneven and not Hermitian (pairs follow convection), and on any other grid, a few
-/// iterations are measured: above 0.6 per iteration, another kind is set up instead. The start is a constant vector,
-/// which converges slowly on stiff islands in soft material.
+/// iterations are measured: above 0.6 per iteration, on a grid above 0.55, another kind is set up instead. The start is
+/// a constant vector, which converges slowly on stiff islands in soft material.
 
 #include <math.h>
 #include <stdio.h>
@@ -26,11 +26,11 @@ enum { CHOICE_NARROW = 32 };  // points along both sides of a grid: shorter ones
 #define CHOICE_UNEVEN 12
 #define CHOICE_SIGN 0.05  // entries of the diagonal's sign over the largest
 #define CHOICE_SIGNS 0.5
-static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;  // shares of the rows looked at
-static const double CHOICE_STIFF = 100;                    // stiffness of a neighbour relative to a row
-static const double CHOICE_SHARE = 0.01;                   // of a row's diagonal makes a neighbour
-static const double CHOICE_SLOW = 0.6;                     // factor of the residual per iteration
-static const double CHOICE_ENOUGH = 1e-5;                  // of the residual: below, f32 measures its own rounding
+static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;        // shares of the rows looked at
+static const double CHOICE_STIFF = 100;                          // stiffness of a neighbour relative to a row
+static const double CHOICE_SHARE = 0.01;                         // of a row's diagonal makes a neighbour
+static const double CHOICE_SLOW = 0.6, CHOICE_SLOW_GRID = 0.55;  // factors of the residual per iteration
+static const double CHOICE_ENOUGH = 1e-5;  // of the residual: below, f32 measures its own rounding
 
 /// Shares of the rows looked at.
 typedef struct multigrid_look {
@@ -147,9 +147,9 @@ static lac_status choice_make(lac_context *ctx, const lac_setup *setup, multigri
   return table->create(ctx, setup, &part->inner);
 }
 
-/// A kind that is not slow, or none; what was measured is the reason.
+/// A kind whose factor is at most `slow`, or none; what was measured is the reason.
 static lac_status choice_try(lac_context *ctx, const lac_setup *setup, const lac_preconditioner_table *table,
-                             const char *name, multigrid_part *part) {
+                             const char *name, double slow, multigrid_part *part) {
   lac_status status = LAC_OK;
   double factor = 0;
 
@@ -157,8 +157,8 @@ static lac_status choice_try(lac_context *ctx, const lac_setup *setup, const lac
   LAC_TRY(table->create(ctx, setup, &part->inner));
   LAC_TRY(choice_probe(ctx, setup, table, part->inner, &factor));
   (void)snprintf(part->reason, sizeof part->reason, "%s took the residual down by %s%.2f an iteration", name,
-                 factor <= CHOICE_SLOW ? "" : "no more than ", factor);
-  if (factor <= CHOICE_SLOW) goto done;
+                 factor <= slow ? "" : "no more than ", factor);
+  if (factor <= slow) goto done;
   table->destroy(part->inner);
   part->inner = NULL;
 done:
@@ -169,7 +169,7 @@ done:
 static lac_status choice_by_probe(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
   lac_status status = LAC_OK;
 
-  LAC_TRY(choice_try(ctx, setup, &lac_preconditioner_pairwise, "pairs", part));
+  LAC_TRY(choice_try(ctx, setup, &lac_preconditioner_pairwise, "pairs", CHOICE_SLOW, part));
   if (part->inner) goto done;
   part->table = &lac_preconditioner_smoothed;
   LAC_TRY(part->table->create(ctx, setup, &part->inner));
@@ -186,7 +186,7 @@ static lac_status choice_grid(lac_context *ctx, const lac_setup *setup, bool is_
   if (!is_grid) goto done;
   if (is_even && setup->is_hermitian)
     return choice_make(ctx, setup, part, &lac_preconditioner_grid, "entries are even and of one sign, on a grid");
-  LAC_TRY(choice_try(ctx, setup, &lac_preconditioner_grid, "on the grid, cycles", part));
+  LAC_TRY(choice_try(ctx, setup, &lac_preconditioner_grid, "on the grid, cycles", CHOICE_SLOW_GRID, part));
 done:
   return status;
 }

@@ -26,6 +26,9 @@ int64_t lac_coarse_rows(const lac_precondition *options);
 /// The dtype of half the bytes; that of f32 and c64 is the same.
 lac_dtype lac_coarse_narrow(lac_dtype dtype);
 
+/// The plainest form that is the same: A^H is A where that is Hermitian, and real numbers have no conjugate.
+lac_form lac_coarse_form(lac_form form, lac_dtype dtype, bool is_hermitian);
+
 /// [items, 2, 1]: magnitudes of a matrix, powers of two by which it is brought near 1.
 lac_status lac_coarse_units(lac_context *ctx, const lac_setup *setup, lac_array **out);
 

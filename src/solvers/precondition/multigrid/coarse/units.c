@@ -12,6 +12,12 @@ static const double ROUNDING_SINGLE = 2.4e-7, ROUNDING_DOUBLE = 2e-15;
 
 lac_dtype lac_coarse_narrow(lac_dtype dtype) { return lac_dtype_is_complex(dtype) ? LAC_C64 : LAC_F32; }
 
+lac_form lac_coarse_form(lac_form form, lac_dtype dtype, bool is_hermitian) {
+  if (is_hermitian && lac_form_transposes(form)) form = lac_form_conjugates(form) ? LAC_PLAIN : LAC_CONJUGATED;
+  if (lac_dtype_is_complex(dtype)) return form;
+  return lac_form_transposes(form) ? LAC_TRANSPOSED : LAC_PLAIN;
+}
+
 double lac_coarse_rounding(lac_dtype dtype, int64_t n) {
   return lac_dtype_real(dtype) == LAC_F32 ? ROUNDING_SINGLE : ROUNDING_DOUBLE * sqrt((double)n);
 }

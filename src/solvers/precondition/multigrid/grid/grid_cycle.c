@@ -62,11 +62,9 @@ lac_status grid_hierarchy_cycle(lac_context *ctx, const grid_hierarchy *h, lac_f
                                 lac_array *x) {
   lac_status status = LAC_OK;
   int64_t k = b->meta.shape[b->meta.ndim - 1];
-  cycle s = {.h = h, .form = form};
+  cycle s = {.h = h, .form = lac_coarse_form(form, h->dtype, h->is_hermitian)};
 
   if (x->count == 0) return LAC_OK;
-  if (h->is_hermitian && lac_form_transposes(form)) s.form = lac_form_conjugates(form) ? LAC_PLAIN : LAC_CONJUGATED;
-  if (!lac_dtype_is_complex(h->dtype)) s.form = lac_form_transposes(s.form) ? LAC_TRANSPOSED : LAC_PLAIN;
   LAC_TRY(lac_array_create(ctx, LAC_F64, 3, (const int64_t[]){h->items, 2, k}, &s.scale));
   LAC_TRY(ctx->kernels->pairwise->magnitudes(ctx, b, h->unit, s.scale));
   for (int level = 0; level < h->count; ++level) LAC_TRY(open_level(ctx, &s, level, k));
