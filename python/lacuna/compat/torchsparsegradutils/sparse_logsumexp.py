@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 
 import lacuna.torch as lt
-from lacuna.errors import ArgumentError
+from lacuna.errors import ArgumentError, ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ def _dims(tensor, dim):
     asked = (dim,) if isinstance(dim, int) else tuple(dim)
     found = sorted({d if d < 0 else d - tensor.ndim for d in asked})
     if len(found) != len(asked) or not all(d in (-2, -1) for d in found):
-        raise ArgumentError(f"sparse_logsumexp: dim is {dim}; those of the matrix are {tensor.sparse_dim}")
+        raise ShapeError(f"sparse_logsumexp: dim is {dim}; those of the matrix are {tensor.sparse_dim}")
     return found
 
 
