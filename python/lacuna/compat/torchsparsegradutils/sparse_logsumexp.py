@@ -33,8 +33,10 @@ def _dims(tensor, dim):
     """Those of the matrix that are asked for, counted from the end, ascending."""
     asked = (dim,) if isinstance(dim, int) else tuple(dim)
     found = sorted({d if d < 0 else d - tensor.ndim for d in asked})
-    if len(found) != len(asked) or not all(d in (-2, -1) for d in found):
-        raise ShapeError(f"sparse_logsumexp: dim is {dim}; those of the matrix are {tensor.sparse_dim}")
+    if len(found) != len(asked) or not all(-tensor.ndim <= d < 0 for d in found):
+        raise ShapeError(f"sparse_logsumexp: dim is {dim}; the tensor has {tensor.ndim} dimensions, each to be named once")
+    if found and found[0] < -2:
+        raise ArgumentError(f"sparse_logsumexp: dim is {dim}; those of the matrix are {tensor.sparse_dim}")
     return found
 
 
