@@ -34,7 +34,7 @@ def _dims(tensor, dim):
     asked = (dim,) if isinstance(dim, int) else tuple(dim)
     found = sorted({d if d < 0 else d - tensor.ndim for d in asked})
     if len(found) != len(asked) or not all(-tensor.ndim <= d < 0 for d in found):
-        raise ShapeError(f"sparse_logsumexp: dim is {dim}; the tensor has {tensor.ndim} dimensions, each to be named once")
+        raise ShapeError(f"sparse_logsumexp: dim is {dim}; each is one of {tensor.ndim} dimensions, and named once")
     if found and found[0] < -2:
         raise ArgumentError(f"sparse_logsumexp: dim is {dim}; those of the matrix are {tensor.sparse_dim}")
     return found
