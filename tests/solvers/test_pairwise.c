@@ -187,17 +187,7 @@ static void nothing_and_a_single_number_are_matrices_too(lac_context *ctx) {
   }
 }
 
-static void an_empty_batch_and_no_columns_are_nothing_to_do(lac_context *ctx) {
-  direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
-  for (int64_t items = 0; items < 2; ++items) {
-    multigrid_case s;
-    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, items, true), case_set_up(ctx, &s);
-    lac_array *b = case_random(ctx, &s, 1 - items, 5), *x = case_apply(ctx, &s, LAC_PLAIN, b);
-    CHECK_EQ(lac_array_count(x), 0);
-    lac_array_destroy(&b), lac_array_destroy(&x);
-    case_close(&s);
-  }
-}
+static void an_empty_batch_and_no_columns_are_nothing_to_do(lac_context *ctx) { case_check_nothing(ctx, TABLE); }
 
 /// The Poisson matrix after `change` has seen each of its entries: 0 is an entry that is stored and zero.
 static void check_finite(lac_context *ctx, double (*change)(int64_t row, int64_t col, double a)) {

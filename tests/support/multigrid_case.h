@@ -184,6 +184,19 @@ static inline direct_case multigrid_neumann(int64_t side, lac_dtype dtype) {
   return c;
 }
 
+/// A batch of no matrices, and a b of no columns: both give nothing.
+static inline void case_check_nothing(lac_context *ctx, const lac_preconditioner_table *table) {
+  direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
+  for (int64_t items = 0; items < 2; ++items) {
+    multigrid_case s;
+    case_open(ctx, &s, table, &c, LAC_WIDTH_AUTO, items, true), case_set_up(ctx, &s);
+    lac_array *b = case_random(ctx, &s, 1 - items, 5), *x = case_apply(ctx, &s, LAC_PLAIN, b);
+    CHECK_EQ(lac_array_count(x), 0);
+    lac_array_destroy(&b), lac_array_destroy(&x);
+    case_close(&s);
+  }
+}
+
 /// Iterations for such a matrix, which is singular, with a b that it can give.
 static inline int64_t multigrid_neumann_iterations(lac_context *ctx, const lac_preconditioner_table *table,
                                                    int64_t side) {

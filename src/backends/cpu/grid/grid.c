@@ -6,6 +6,9 @@
 
 #include "core/test_hooks.h"
 
+const grid_reach grid_none = {0, {0}}, grid_edges = {4, {1, 3, 5, 7}}, grid_corners = {4, {0, 2, 6, 8}},
+                 grid_both = {8, {1, 3, 5, 7, 0, 2, 6, 8}};
+
 static _Atomic int64_t parts_asked = 0;
 
 void lac_grid_set_parts(int64_t parts) { parts_asked = parts; }
@@ -27,6 +30,7 @@ static void run_parts(const void *shared, int64_t begin, int64_t end) {
       int64_t rest = cut->down - first < last - row ? cut->down - first : last - row;
       grid_range range = {vector / cut->columns, vector % cut->columns, first, first + rest,
                           cut->work + (size_t)part * cut->bytes};
+      memset(range.work, 0, cut->bytes);
       cut->part(cut->job, &range);
       row += rest;
     }
@@ -43,7 +47,7 @@ lac_status grid_run(lac_context *ctx, int64_t items, int64_t columns, const lac_
   if (rows == 0) goto done;
   cut.parts = parts_asked > 0 ? parts_asked : cpu_threads(ctx, work);
   if (cut.parts > rows) cut.parts = rows;
-  cut.work = lac_calloc((size_t)cut.parts, bytes);
+  cut.work = lac_alloc((size_t)cut.parts * bytes);
   LAC_CHECK(cut.work, LAC_ERR_MEMORY, "out of memory: %zu bytes for rows of a grid", (size_t)cut.parts * bytes);
   cpu_split((int)cut.parts, cut.parts, 1, run_parts, &cut);
 done:

@@ -34,6 +34,17 @@ static inline int grid_direction(int64_t width, int64_t away) {
 
 static inline bool grid_is_corner(int direction) { return direction % 2 == 0 && direction != LAC_GRID_HERE; }
 
+/// Directions of some neighbours: none, those along edges, those across corners, all.
+typedef struct grid_reach {
+  int count, directions[8];
+} grid_reach;
+extern const grid_reach grid_none, grid_edges, grid_corners, grid_both;
+
+/// All neighbours that entries lead to.
+static inline const grid_reach *grid_neighbours(const lac_grid *grid) {
+  return grid->has_corners ? &grid_both : &grid_edges;
+}
+
 /// Rows of cells [begin, end) of one item and column, with room to work in.
 typedef struct grid_range {
   int64_t item, column, begin, end;
@@ -42,8 +53,8 @@ typedef struct grid_range {
 
 typedef void (*grid_part)(const void *job, const grid_range *range);
 
-/// Cut the rows of cells of all items and columns among threads; each part has `bytes` to work in, which are zero. What
-/// a part reads beyond its rows it computes again, so that no bit depends on how rows are cut.
+/// Cut the rows of cells of all items and columns among threads; each range has `bytes` to work in, which are zero.
+/// What a part reads beyond its rows it computes again, so that no bit depends on how rows are cut.
 lac_status grid_run(lac_context *ctx, int64_t items, int64_t columns, const lac_grid *grid, size_t bytes,
                     grid_part part, const void *job);
 

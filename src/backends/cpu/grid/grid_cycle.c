@@ -21,67 +21,55 @@
 /// Rows of cells in hand, a power of two, and those that a part begins with before its own.
 enum { CYCLE_ROWS = 8, CYCLE_AHEAD = 4 };
 
-/// Directions of some neighbours.
-typedef struct cycle_reach {
-  int count, directions[8];
-} cycle_reach;
-static const cycle_reach cycle_none = {0, {0}}, cycle_edges = {4, {1, 3, 5, 7}}, cycle_corners = {4, {0, 2, 6, 8}},
-                         cycle_both = {8, {1, 3, 5, 7, 0, 2, 6, 8}};
-
 /// A colour, how many rows of cells behind the newest it is relaxed, and from which neighbours: those that are not zero
 /// yet. `keeps`: the residual is asked for afterwards, and no later stage relaxes this colour.
 typedef struct cycle_stage {
   int colour, lag;
-  const cycle_reach *reach;
+  const grid_reach *reach;
   bool keeps;
 } cycle_stage;
 
 /// A sweep; row `last` behind the newest is finished.
 typedef struct cycle_plan {
   int last, count;
-  const cycle_reach *reach;  // all neighbours
   cycle_stage stages[7];
 } cycle_plan;
 
 /// By whether there are neighbours across corners. On the way up, the first stage reads the row behind.
 static const cycle_plan cycle_down[2] = {{2,
                                           6,
-                                          &cycle_edges,
-                                          {{2, 0, &cycle_none, false},
-                                           {1, 0, &cycle_none, false},
-                                           {3, 1, &cycle_edges, true},
-                                           {0, 1, &cycle_edges, true},
-                                           {1, 1, &cycle_edges, false},
-                                           {2, 2, &cycle_edges, false}}},
+                                          {{2, 0, &grid_none, false},
+                                           {1, 0, &grid_none, false},
+                                           {3, 1, &grid_edges, true},
+                                           {0, 1, &grid_edges, true},
+                                           {1, 1, &grid_edges, false},
+                                           {2, 2, &grid_edges, false}}},
                                          {3,
                                           7,
-                                          &cycle_both,
-                                          {{2, 0, &cycle_none, false},
-                                           {1, 0, &cycle_corners, false},
-                                           {3, 1, &cycle_edges, false},
-                                           {0, 1, &cycle_both, true},
-                                           {3, 2, &cycle_both, true},
-                                           {1, 2, &cycle_both, true},
-                                           {2, 3, &cycle_both, false}}}};
+                                          {{2, 0, &grid_none, false},
+                                           {1, 0, &grid_corners, false},
+                                           {3, 1, &grid_edges, false},
+                                           {0, 1, &grid_both, true},
+                                           {3, 2, &grid_both, true},
+                                           {1, 2, &grid_both, true},
+                                           {2, 3, &grid_both, false}}}};
 static const cycle_plan cycle_up[2] = {{3,
                                         6,
-                                        &cycle_edges,
-                                        {{2, 1, &cycle_edges, false},
-                                         {1, 1, &cycle_edges, false},
-                                         {3, 2, &cycle_edges, false},
-                                         {0, 2, &cycle_edges, false},
-                                         {1, 2, &cycle_edges, false},
-                                         {2, 3, &cycle_edges, false}}},
+                                        {{2, 1, &grid_edges, false},
+                                         {1, 1, &grid_edges, false},
+                                         {3, 2, &grid_edges, false},
+                                         {0, 2, &grid_edges, false},
+                                         {1, 2, &grid_edges, false},
+                                         {2, 3, &grid_edges, false}}},
                                        {4,
                                         7,
-                                        &cycle_both,
-                                        {{2, 1, &cycle_both, false},
-                                         {1, 1, &cycle_both, false},
-                                         {3, 2, &cycle_both, false},
-                                         {0, 2, &cycle_both, false},
-                                         {3, 3, &cycle_both, false},
-                                         {1, 3, &cycle_both, false},
-                                         {2, 4, &cycle_both, false}}}};
+                                        {{2, 1, &grid_both, false},
+                                         {1, 1, &grid_both, false},
+                                         {3, 2, &grid_both, false},
+                                         {0, 2, &grid_both, false},
+                                         {3, 3, &grid_both, false},
+                                         {1, 3, &grid_both, false},
+                                         {2, 4, &grid_both, false}}}};
 
 /// Row `cell` of cells from points in row order, and back.
 typedef void (*cycle_take)(const lac_grid *grid, int64_t cell, const void *numbers, int64_t step, double scale,

@@ -38,7 +38,7 @@ INLINE const T *FN(entries)(const cycle_job *j, const T *planes, int64_t cell, i
 }
 
 // The terms of some directions.
-INLINE void FN(gather)(const cycle_job *j, const T *planes, T *rows, int64_t cell, int colour, const cycle_reach *reach,
+INLINE void FN(gather)(const cycle_job *j, const T *planes, T *rows, int64_t cell, int colour, const grid_reach *reach,
                        FN(terms) * t) {
   for (int q = 0; q < reach->count; ++q) {
     grid_neighbour n = grid_next_to(colour, reach->directions[q]);
@@ -61,7 +61,7 @@ INLINE void FN(sum_terms)(const int64_t n, const int count, const bool keeps, co
 
 // One colour of a row of cells from some of its neighbours. What `keeps` needs for the residual is put aside.
 static void FN(relax)(const cycle_job *j, const T *planes, const FN(hand) * h, const T *b, int64_t cell, int colour,
-                      const cycle_reach *reach, bool keeps) {
+                      const grid_reach *reach, bool keeps) {
   const int64_t n = j->grid.across;
   const REAL sign = (REAL)j->sign;
   const T *reciprocal = planes + FN(at)(&j->grid, cell, colour), *own = b + colour * j->grid.stride + 1;
@@ -81,10 +81,11 @@ static void FN(remain)(const cycle_job *j, const T *planes, const FN(hand) * h, 
   const int64_t n = j->grid.across;
   const T *own = b + colour * j->grid.stride + 1;
   T *kept = FN(row)(j, h->kept, cell, colour);
+  const grid_reach *reach = grid_neighbours(&j->grid);
   FN(terms) t;
-  FN(gather)(j, planes, h->rows, cell, colour, j->plan->reach, &t);
-  if (j->plan->reach->count == 4) FN(sum_terms)(n, 4, false, (REAL)j->sign, &t, own, NULL, kept, r);
-  if (j->plan->reach->count == 8) FN(sum_terms)(n, 8, false, (REAL)j->sign, &t, own, NULL, kept, r);
+  FN(gather)(j, planes, h->rows, cell, colour, reach, &t);
+  if (reach->count == 4) FN(sum_terms)(n, 4, false, (REAL)j->sign, &t, own, NULL, kept, r);
+  if (reach->count == 8) FN(sum_terms)(n, 8, false, (REAL)j->sign, &t, own, NULL, kept, r);
 }
 
 // -- rows of the next grid -------------------------------------------------------------------------------------------

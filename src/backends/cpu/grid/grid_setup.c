@@ -46,12 +46,6 @@ static const setup_family setup_parents[LAC_GRID_COLOURS] = {
     {4, {{0, 0, SETUP_CORNER}, {0, 1, SETUP_CORNER + 1}, {1, 0, SETUP_CORNER + 2}, {1, 1, SETUP_CORNER + 3}}},
 };
 
-/// Directions of neighbours, by whether there are those across corners.
-typedef struct setup_reach {
-  int count, directions[8];
-} setup_reach;
-static const setup_reach setup_neighbours[2] = {{4, {1, 3, 5, 7}}, {8, {1, 3, 5, 7, 0, 2, 6, 8}}};
-
 static inline double setup_number_real(double re, double im) { return (void)im, re; }
 #define setup_number_f32 setup_number_real
 #define setup_number_f64 setup_number_real

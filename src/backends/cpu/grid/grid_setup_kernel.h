@@ -47,7 +47,7 @@ static void VN(open_matrix)(const setup_job *j, const grid_range *range, int64_t
 // One over the diagonal entries as cycles take them: no smaller than half of their rows, or relaxing would let errors
 // grow. Zero where there is no point.
 static void VN(invert_row)(const setup_job *j, int64_t cell, W *a[9][4], W *lines) {
-  const setup_reach *reach = &setup_neighbours[j->grid.has_corners];
+  const grid_reach *reach = grid_neighbours(&j->grid);
   for (int c = 0; c < LAC_GRID_COLOURS; ++c) {
     const W *own = a[LAC_GRID_HERE][c];
     W *to = VN(line)(j, lines, cell, SETUP_INVERSE + c);
@@ -139,7 +139,7 @@ static void VN(keep_inverse)(const setup_job *j, int64_t cell, W *lines, H *plan
 static void VN(keep_matrix)(const setup_job *j, const grid_range *range, int64_t cell, W *a[9][4], W *lines) {
   const lac_grid *g = &j->grid;
   const int64_t room = lac_grid_room(g);
-  const setup_reach *reach = &setup_neighbours[g->has_corners];
+  const grid_reach *reach = grid_neighbours(g);
   H *planes = (H *)j->planes + range->item * lac_grid_planes(g->has_corners, j->is_half) * room;
   VN(keep_inverse)(j, cell, lines, planes);
   for (int q = 0; q < reach->count; ++q) {
@@ -229,7 +229,6 @@ static void VN(set_up)(const void *shared, const grid_range *range) {
   const setup_job *j = shared;
   W *lines = range->work, *a[SETUP_ROWS][9][4], *out[9];
   for (int d = 0; d < 9; ++d) out[d] = lines + (SETUP_ROWS * SETUP_LINES + d) * j->grid.stride + 1;
-  memset(lines, 0, (size_t)(SETUP_ROWS * SETUP_LINES + 9) * (size_t)j->grid.stride * sizeof *lines);
   for (int64_t t = range->begin - 2; t < range->end; ++t) {
     W *(*here)[4] = a[(t + SETUP_ROWS) % SETUP_ROWS], *(*below)[4] = a[(t + 1 + SETUP_ROWS) % SETUP_ROWS];
     VN(open_matrix)(j, range, t + 1, lines, below);
