@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sets LACUNA_HAVE_CUDA, LACUNA_CUDA_SOURCES and LACUNA_CUDA_LIBRARIES.
+# liblacuna_cuda: the CUDA backend, a plug-in. The core needs neither nvcc nor CUDA.
 set(LACUNA_HAVE_CUDA OFF)
 set(cuda_room ${PROJECT_SOURCE_DIR}/src/backends/cuda)
-file(GLOB cuda_sources CONFIGURE_DEPENDS ${cuda_room}/*.cu ${cuda_room}/*.c)
+file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${cuda_room}/*.cu ${cuda_room}/*.c)
 if(LACUNA_CUDA STREQUAL "OFF" OR NOT cuda_sources)
   return()
 endif()
@@ -28,7 +28,7 @@ enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
-set(CMAKE_CUDA_RUNTIME_LIBRARY Static)   # so that liblacuna.so loads where there is no driver
+set(CMAKE_CUDA_RUNTIME_LIBRARY Static)   # so that the plug-in loads where there is no driver, and can say so
 set(LACUNA_HAVE_CUDA ON)
-set(LACUNA_CUDA_SOURCES ${cuda_sources})
-set(LACUNA_CUDA_LIBRARIES CUDA::cudart_static)
+lacuna_plugin(cuda ${cuda_sources})
+target_link_libraries(lacuna_cuda PRIVATE CUDA::cudart_static)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# liblacuna_suitesparse and liblacuna_mumps: direct solvers of others as plug-ins that liblacuna loads when they are
-# asked for. They are apart because of their licences (CHOLMOD's supernodal part and UMFPACK are GPL), and nothing links
-# them.
+# liblacuna_suitesparse and liblacuna_mumps: direct solvers of others as plug-ins, apart because of their licences
+# (CHOLMOD's supernodal part and UMFPACK are GPL).
 set(LACUNA_HAVE_SUITESPARSE OFF)
 set(LACUNA_HAVE_MUMPS OFF)
 set(engine_room ${PROJECT_SOURCE_DIR}/src/solvers/engines)
@@ -32,20 +31,10 @@ function(lacuna_engine name option header suffix package)
     return()
   endif()
 
-  if(NOT TARGET lacuna_plugin)   # what they share
-    add_library(lacuna_plugin OBJECT ${engine_room}/plugin/plugin.c)
-    set_target_properties(lacuna_plugin PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    target_include_directories(lacuna_plugin PUBLIC src include)
-    target_compile_definitions(lacuna_plugin PRIVATE "LACUNA_VERSION=\"${PROJECT_VERSION}\"")
-    target_link_libraries(lacuna_plugin PUBLIC lacuna_flags m)
-  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${engine_room}/${name}/*.c)
-  add_library(lacuna_${name} MODULE ${sources})
+  lacuna_plugin(${name} ${sources} ${engine_room}/plugin/plugin.c)
   target_include_directories(lacuna_${name} SYSTEM PRIVATE ${LACUNA_${upper}_INCLUDE})
-  target_link_libraries(lacuna_${name} PRIVATE lacuna_plugin ${libraries})
-  if(NOT LACUNA_SANITIZE)
-    target_link_options(lacuna_${name} PRIVATE LINKER:--no-undefined)
-  endif()
+  target_link_libraries(lacuna_${name} PRIVATE ${libraries})
   set(LACUNA_HAVE_${upper} ON PARENT_SCOPE)
 endfunction()
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests, benchmarks and examples. A test program takes the backend's name && exit 77 means skipped.
 
-# Programs run side by side: idle threads must not spin. A test is not beside the engines' plug-ins, as the library is.
-set(test_environment OMP_WAIT_POLICY=passive LACUNA_ENGINES=${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
+# Programs run side by side: idle threads must not spin. A test is not beside the plug-ins, as the library is.
+set(test_environment OMP_WAIT_POLICY=passive LACUNA_PLUGINS=${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 if(LACUNA_SANITIZE MATCHES "address")
   list(APPEND test_environment UBSAN_OPTIONS=print_stacktrace=1)
 elseif(LACUNA_SANITIZE MATCHES "thread")
@@ -30,6 +30,14 @@ function(lacuna_program target source folder)
   if(LACUNA_HAS_LLD)
     target_link_options(${target} PRIVATE -fuse-ld=lld)
   endif()
+  if(LACUNA_HAVE_CUDA)
+    add_dependencies(${target} lacuna_cuda)
+    file(STRINGS ${source} calls REGEX "#include <cuda_runtime_api\\.h>" LIMIT_COUNT 1)
+    if(calls)   # streams, events and memory of the program's own
+      target_compile_definitions(${target} PRIVATE LACUNA_HAVE_CUDA)
+      target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+    endif()
+  endif()
 endfunction()
 
 function(lacuna_test name)
@@ -46,12 +54,6 @@ if(support_sources)
   target_include_directories(test_support PRIVATE src tests include)
   target_link_libraries(test_support PRIVATE lacuna_flags OpenMP::OpenMP_C)
   target_link_libraries(lacuna_inside INTERFACE $<TARGET_OBJECTS:test_support>)
-  if(LACUNA_HAVE_CUDA)
-    target_compile_definitions(test_support PRIVATE LACUNA_HAVE_CUDA)
-  endif()
-endif()
-if(LACUNA_HAVE_CUDA)
-  target_compile_definitions(lacuna_inside INTERFACE LACUNA_HAVE_CUDA)
 endif()
 
 # Unit tests: tests/<folder>/test_<name>.c is the program tests/<folder>/test_<name>, run as <folder>.<name>.<backend>.

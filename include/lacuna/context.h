@@ -21,7 +21,8 @@ typedef struct lac_context lac_context;
 
 /// Open a context on a backend, "cpu" or "cuda". `device` is the ordinal of the CUDA device, and 0 for the CPU.
 /// Ownership: the caller destroys *out.
-/// Errors: LAC_ERR_UNSUPPORTED where the backend is not built in or finds no device. On failure there is no context:
+/// The backend "cuda" is a library of its own, liblacuna_cuda.so, which is loaded by the first call that asks for it.
+/// Errors: LAC_ERR_UNSUPPORTED where that library is missing or finds no device. On failure there is no context:
 /// lac_context_error(NULL) has the sentence.
 LAC_API lac_status lac_context_create(const char *backend, int device, lac_context **out);
 
@@ -80,7 +81,8 @@ LAC_API lac_status lac_context_set_stream(lac_context *ctx, void *stream);
 /// Wait until all work that was started through this context is done, and report errors of the device.
 LAC_API lac_status lac_context_synchronize(lac_context *ctx);
 
-/// The names of the backends that this build contains, separated by spaces: "cpu" or "cpu cuda".
+/// The names of the backends that are here, separated by spaces: "cpu", or "cpu cuda" where liblacuna_cuda.so can be
+/// loaded, with or without a device. Ownership: borrowed until the next call by this thread.
 LAC_API const char *lac_backends(void);
 
 #ifdef __cplusplus

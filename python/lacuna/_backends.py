@@ -35,11 +35,11 @@ def _threads():
 
 
 def _cuda():
-    if "cuda" not in text(lib.lac_backends()).split():
-        return Backend("device", "cuda", False, "install from source (pip install .) where nvcc is found")
     try:
         context("cuda")
     except LacunaError as error:
+        if "cuda" not in text(lib.lac_backends()).split():  # its plug-in is missing
+            return Backend("device", "cuda", False, _way_out(error))
         return Backend("device", "cuda", False, f"an NVIDIA GPU with its driver ({str(error).rpartition(': ')[2]})")
     return Backend("device", "cuda", True, "device 0")
 
@@ -76,7 +76,7 @@ def _package(name):
 def backends():
     """All backends that there can be, here or not, as [(kind, name, is_here, about)].
 
-    Engines are loaded for it, and a CUDA device is opened.
+    Plug-ins are loaded for it, and a CUDA device is opened.
     """
     devices = [Backend("device", "cpu", True, _threads()), _cuda()]
     return [*devices, _blas(), *map(_engine, _ENGINES), _metis(), *map(_package, _PACKAGES)]

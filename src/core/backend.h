@@ -30,7 +30,10 @@ struct lac_backend {
   const lac_structure_kernels *structure;  // patterns where their indices lie; NULL: on the host
 };
 
-/// A backend by its name, or NULL when it is not built in (backends/backends.def).
+/// A backend by its name (backends/backends.def), loaded where it is a plug-in; NULL: it is not here.
 const lac_backend *lac_backend_find(const char *name);
+
+/// The same for `function`: LAC_ERR_UNSUPPORTED where it is not here, with what was looked for and what brings it.
+lac_status lac_backend_take(lac_context *ctx, const char *function, const char *name, const lac_backend **out);
 
 #endif

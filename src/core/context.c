@@ -50,12 +50,10 @@ lac_status lac_context_create(const char *backend, int device, lac_context **out
 
   LAC_CHECK(backend && out, LAC_ERR_ARG, "lac_context_create: %s is NULL", backend ? "out" : "backend");
   LAC_ALLOC(made, 1);
-  made->backend = lac_backend_find(backend);
+  LAC_TRY(lac_backend_take(ctx, __func__, backend, &made->backend));
   made->space = &lac_host_space;
   made->device = device;
   made->threads = 1;
-  LAC_CHECK(made->backend, LAC_ERR_UNSUPPORTED, "lac_context_create: there is no backend '%s'; this build contains: %s",
-            backend, lac_backends());
   made->kernels = made->backend->kernels;
   status = made->backend->open(made, device);
   if (status != LAC_OK) {

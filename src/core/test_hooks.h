@@ -19,9 +19,9 @@ void lac_stop_set_pause(double seconds);
 /// Loops over a grid are cut into so many parts; 0: into as many as threads are worth.
 void lac_grid_set_parts(int64_t parts);
 
-/// METIS, or every engine, is not found while this is true.
+/// METIS, or every plug-in (engines, and backends that are not built in), is not found while this is true.
 void lac_metis_hide(bool is_hidden);
-void lac_engine_hide(bool is_hidden);
+void lac_plugin_hide(bool is_hidden);
 
 /// Structures with more entries than this get 64-bit indices in engines: INT32_MAX unless a test has set it.
 void lac_engine_set_narrow(int64_t narrow);

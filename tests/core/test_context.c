@@ -32,6 +32,20 @@ static void unknown_backends_are_named(lac_context *ctx) {
   CHECK_TEXT(lac_context_error(NULL), "");
 }
 
+static void a_backend_whose_library_is_missing_is_named_with_what_brings_it(lac_context *ctx) {
+  lac_context *none = NULL;
+  lac_plugin_hide(true);
+  CHECK_TEXT(lac_backends(), "cpu");
+  CHECK_EQ(lac_context_create("cuda", 0, &none), LAC_ERR_UNSUPPORTED);
+  lac_plugin_hide(false);
+  CHECK(!none);
+  CHECK(strstr(lac_context_error(NULL), "/liblacuna_cuda.so"));
+  CHECK(strstr(lac_context_error(NULL), "nvcc"));
+  CHECK(strstr(lac_context_error(NULL), "LACUNA_PLUGINS"));
+  CHECK_EQ(lac_context_status(ctx), LAC_OK);
+  lac_context_clear_error(NULL);
+}
+
 static void creating_a_context_fails_without_memory(lac_context *ctx) {
   lac_context *none = NULL;
   for (int64_t n = 1;; ++n) {
@@ -147,6 +161,7 @@ static void objects_go_with_their_last_holder(lac_context *ctx) {
   CHECK_EQ(destroyed, 1);
 }
 
-CHECK_MAIN(a_context_knows_its_backend, unknown_backends_are_named, creating_a_context_fails_without_memory,
+CHECK_MAIN(a_context_knows_its_backend, unknown_backends_are_named,
+           a_backend_whose_library_is_missing_is_named_with_what_brings_it, creating_a_context_fails_without_memory,
            errors_keep_sentence_and_trace, long_sentences_and_traces_are_cut, every_status_has_a_name,
            threads_are_set_and_refused, missing_contexts_are_refused, objects_go_with_their_last_holder)

@@ -36,9 +36,10 @@ def test_the_cpu_is_here_and_every_engine_has_its_line():
 
 
 def test_what_is_missing_says_what_brings_it(tmp_path):
-    ran = run("-m", "lacuna", LACUNA_ENGINES=str(tmp_path), LACUNA_METIS=str(tmp_path / "none"), LACUNA_BLAS="none")
+    ran = run("-m", "lacuna", LACUNA_PLUGINS=str(tmp_path), LACUNA_METIS=str(tmp_path / "none"), LACUNA_BLAS="none")
     lines = {line.split()[1]: line for line in ran.stdout.splitlines()[1:]}
     assert ran.returncode == 0, ran.stderr
+    assert "missing" in lines["cuda"] and "nvcc" in lines["cuda"]
     assert "missing" in lines["umfpack"] and "libsuitesparse-dev" in lines["umfpack"]
     assert "missing" in lines["mumps"] and "libmumps-seq-dev" in lines["mumps"]
     assert "missing" in lines["metis"] and "libmetis" in lines["metis"]

@@ -122,7 +122,7 @@ static void an_engine_that_is_missing_is_named_with_its_package(lac_context *ctx
   direct_case c = direct_make(DIRECT_POISSON, 9, LAC_F64, 1);
   lac_pattern *pattern = NULL;
   CHECK_OK(sketch_pattern(ctx, c.s, LAC_WIDTH_AUTO, &pattern));
-  lac_engine_hide(true);
+  lac_plugin_hide(true);
   for (int i = 0; i < ENGINE_COUNT; i++) {
     lac_solver_options options = engine_options(&ENGINES[i], LAC_ORDER_AUTO);
     lac_solver *solver = NULL;
@@ -133,7 +133,7 @@ static void an_engine_that_is_missing_is_named_with_its_package(lac_context *ctx
   }
   CHECK_OK(lac_engine_find(ctx, "auto"));
   CHECK_OK(lac_engine_find(ctx, "pivoting_lu"));
-  lac_engine_hide(false);
+  lac_plugin_hide(false);
   lac_pattern_destroy(&pattern);
 }
 

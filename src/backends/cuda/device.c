@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file device.c
-/// The CUDA backend: its table, its door, its bytes.
+/// The CUDA backend: its table, its door, its bytes, and the one function that its library exports.
 ///
 /// A context works on one device and on the stream it was given. Every entry makes that device current and restores the
 /// caller's. Nothing waits but synchronize, upload and download. What goes wrong in a kernel comes out of the first of
 /// these after it, or of a later launch: CUDA reports it there.
 
+#include <string.h>
+
 #include "backends/cuda/backend.h"
+#include "backends/plugin.h"
+#include "core/plugin/guest/guest.h"
 
 // -- the current device ----------------------------------------------------------------------------------------------
 
@@ -126,8 +130,7 @@ static const lac_kernels cuda_kernels = {
     .claims = &cuda_claims,
 };
 
-extern const lac_backend lac_cuda_backend;  // backends.c
-const lac_backend lac_cuda_backend = {
+static const lac_backend cuda_backend = {
     .name = "cuda",
     .open = cuda_open,
     .close = cuda_close,
@@ -139,3 +142,11 @@ const lac_backend lac_cuda_backend = {
     .kernels = &cuda_kernels,
     .structure = &cuda_structure_kernels,
 };
+
+LAC_API lac_plugin_open lac_plugin_cuda;
+
+const void *lac_plugin_cuda(const lac_host *host, const void *more) {
+  static const size_t sizes[] = LAC_BACKEND_SIZES;
+  const lac_backend_host *tables = more;
+  return lac_guest_start(host) && memcmp(tables->sizes, sizes, sizeof sizes) == 0 ? &cuda_backend : NULL;
+}

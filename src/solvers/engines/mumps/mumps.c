@@ -289,10 +289,10 @@ static const lac_direct_table engine_mumps = {
     .destroy = engine_mumps_destroy,
 };
 
-LAC_API lac_engine_open lac_engine_mumps;
+LAC_API lac_plugin_open lac_plugin_mumps;
 
-const lac_engine *lac_engine_mumps(const lac_engine_host *host) {
+const void *lac_plugin_mumps(const lac_host *host, const void *more) {
   static const lac_direct_table *const methods[] = {&engine_mumps, NULL};
   static const lac_engine engine = {.methods = methods};
-  return plugin_start(host) ? &engine : NULL;
+  return plugin_start(host, more) ? &engine : NULL;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file plugin.c
-/// The core as a plug-in sees it, and what all plug-ins do alike.
+/// What all plug-ins of engines do alike.
 
 #include "solvers/engines/plugin/plugin.h"
 
@@ -11,33 +11,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/memory_impl.h"
+#include "core/plugin/guest/guest.h"
 
 static const lac_engine_host *plugin_host;
 
-bool plugin_start(const lac_engine_host *host) {
+bool plugin_start(const lac_host *host, const void *more) {
   static const size_t sizes[] = LAC_ENGINE_SIZES;
-  if (strcmp(host->version, LACUNA_VERSION) != 0 || host->size != sizeof *host) return false;
-  if (memcmp(host->sizes, sizes, sizeof sizes) != 0) return false;
-  plugin_host = host;
-  return true;
-}
-
-void *lac_alloc(size_t bytes) { return plugin_host->alloc(bytes); }
-void *lac_calloc(size_t number, size_t size) { return plugin_host->calloc(number, size); }
-void lac_free(void *block) { plugin_host->free(block); }
-
-lac_status lac_context_fail(lac_context *ctx, lac_status status, const char *function, const char *format, ...) {
-  char text[LAC_SENTENCE_SIZE];
-  va_list list;
-  va_start(list, format);
-  vsnprintf(text, sizeof text, format, list);
-  va_end(list);
-  return plugin_host->fail(ctx, status, function, "%s", text);
-}
-
-lac_status lac_context_pass(lac_context *ctx, lac_status status, const char *function) {
-  return plugin_host->pass(ctx, status, function);
+  plugin_host = more;
+  return lac_guest_start(host) && memcmp(plugin_host->sizes, sizes, sizeof sizes) == 0;
 }
 
 lac_status plugin_order(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order) {
@@ -45,11 +26,11 @@ lac_status plugin_order(lac_context *ctx, const lac_structure *structure, lac_or
 }
 
 lac_status plugin_enter(int threads, lac_fault *fault) {
-  bool fits = threads == 1 ? plugin_host->blas_enter(1) : plugin_host->blas_hold(1);
+  bool fits = threads == 1 ? lac_blas_enter(1) : lac_blas_hold(1);
   return fits ? LAC_OK : plugin_fault(fault, LAC_ERR_MEMORY, LAC_BLAS_LACKS);
 }
 
-void plugin_leave(int threads) { (threads == 1 ? plugin_host->blas_leave : plugin_host->blas_drop)(1); }
+void plugin_leave(int threads) { (threads == 1 ? lac_blas_leave : lac_blas_drop)(1); }
 
 enum { PLUGIN_SLACK = 32 << 20 };  // what else is taken while an engine works: heaps of its threads, our own stack
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file plugin.h
-/// What all plug-ins share: the core's functions through the host, blocks of columns.
-///
-/// plugin.c defines lac_alloc, lac_calloc, lac_free, lac_context_fail and lac_context_pass once more, as calls of the
-/// host, so that a plug-in is written like any other file of Lacuna.
+/// What the plug-ins of engines share: the solvers' functions through their host, blocks of columns.
 
 #ifndef LACUNA_SOLVERS_ENGINES_PLUGIN_PLUGIN_H
 #define LACUNA_SOLVERS_ENGINES_PLUGIN_PLUGIN_H
@@ -20,8 +17,8 @@ void plugin_leave(int threads);
 /// those that hang or end the process where it is not. LAC_ERR_MEMORY.
 lac_status plugin_ask(const char *engine, double bytes, int threads, lac_fault *fault);
 
-/// False when the host is of another build.
-bool plugin_start(const lac_engine_host *host);
+/// The first line of lac_plugin_<name>. False: the host is of another build.
+bool plugin_start(const lac_host *host, const void *more);
 
 /// Order by the core's own; the k-th to be eliminated. Structures for which 64-bit indices are used from the beginning.
 lac_status plugin_order(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order);

@@ -4,10 +4,10 @@
 
 #include "solvers/engines/suitesparse/tables.h"
 
-LAC_API lac_engine_open lac_engine_suitesparse;
+LAC_API lac_plugin_open lac_plugin_suitesparse;
 
-const lac_engine *lac_engine_suitesparse(const lac_engine_host *host) {
+const void *lac_plugin_suitesparse(const lac_host *host, const void *more) {
   static const lac_direct_table *const methods[] = {&engine_cholmod, &engine_umfpack, &engine_klu, NULL};
   static const lac_engine engine = {.methods = methods};
-  return plugin_start(host) ? &engine : NULL;
+  return plugin_start(host, more) ? &engine : NULL;
 }
