@@ -7,6 +7,12 @@ target_compile_features(lacuna_flags INTERFACE c_std_11)
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
+if(LACUNA_SMALL_TESTS)   # calls inside the library stay as they are
+  set(CMAKE_C_VISIBILITY_PRESET default)
+  set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+  add_compile_options($<$<COMPILE_LANGUAGE:C>:-fno-semantic-interposition>)
+  add_link_options(LINKER:-Bsymbolic-functions)
+endif()
 
 # Strict C11 hides POSIX; empty, so that a file may say `#define _GNU_SOURCE` itself.
 target_compile_definitions(lacuna_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE=>)

@@ -77,6 +77,11 @@ int check_sweep(int usual) {
   return usual * (int)(times < 1 ? 1 : times > 1000 ? 1000 : times);
 }
 
+int check_is_quick(void) {
+  const char *quick = getenv("LACUNA_TEST_QUICK");
+  return quick && *quick;
+}
+
 /// The table that the tests run with; NULL where the backend is not built in.
 static const lac_kernels *check_kernels(void) {
   static const char prefix[] = "cpu-as-";

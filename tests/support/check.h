@@ -61,6 +61,9 @@ void check_skip(const char *why);
 /// How often a sweep over random cases repeats: `usual` times, and LACUNA_TEST_LONG times as often where that is set.
 int check_sweep(int usual);
 
+/// Whether LACUNA_TEST_QUICK is set: a part of the cases is enough.
+int check_is_quick(void);
+
 /// Whether the program runs on a shadow, whose numbers are the CPU's: what is asked there is what works at all.
 int check_is_shadow(void);
 

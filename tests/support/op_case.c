@@ -212,7 +212,8 @@ static void print_count(const op_run *r) {
 
 /// All widths of one dtype. A case without patterns has one, and so has a shadow.
 static void run_dtype(op_run *r, lac_dtype dtype) {
-  lac_width last = r->c->patterns[0] && !check_is_shadow() ? LAC_WIDTH_64_64 : LAC_WIDTH_32_32;
+  bool is_short = !r->c->patterns[0] || check_is_shadow() || check_is_quick();
+  lac_width last = is_short ? LAC_WIDTH_32_32 : LAC_WIDTH_64_64;
   point_set_dtype(r, dtype);
   r->is_stopped = false;
   for (int width = LAC_WIDTH_32_32; width <= (int)last && !r->is_stopped; ++width) {
@@ -266,13 +267,18 @@ static void refuse_dtype(op_run *r, lac_dtype dtype) {
 
 static bool takes(const op_run *r, lac_dtype dtype) { return !r->c->dtypes || r->c->dtypes >> dtype & 1; }
 
+/// Where a part is enough, one real and one complex dtype are.
+static bool is_passed_over(lac_dtype dtype) { return check_is_quick() && dtype != LAC_F64 && dtype != LAC_C64; }
+
 /// Single and double; the dense formula is for what runs. Returns whether all that the operator takes did.
 static bool run_dtypes_of(op_run *r, const lac_dtype dtypes[2]) {
   bool runs[2], all = true;
   for (int i = 0; i < 2; ++i) runs[i] = takes(r, dtypes[i]) && has_operator(r, dtypes[i]);
   if (runs[0] || runs[1]) op_oracle_ask(r);
   for (int i = 0; i < 2; ++i) {
-    if (runs[i]) {
+    if (is_passed_over(dtypes[i])) {
+      all &= runs[i] || !takes(r, dtypes[i]);
+    } else if (runs[i]) {
       run_dtype(r, dtypes[i]);
     } else if (takes(r, dtypes[i])) {
       leave_out(r, dtypes[i]);
