@@ -57,6 +57,7 @@ typedef struct bin {
 static struct {
   pthread_mutex_t lock;
   lac_allocator source;
+  lac_device_allocator device_source;
   bin bins[BINS];
   lac_memory_stats host;
   lac_space *spaces;  // that have joined: of devices
@@ -371,6 +372,19 @@ void lac_memory_set_allocator(const lac_allocator *allocator) {
   give_back(chain);
 }
 
+void lac_memory_set_device_allocator(const lac_device_allocator *allocator) {
+  pool_lock();
+  pool.device_source = allocator ? *allocator : (lac_device_allocator){0};
+  pool_unlock();
+}
+
+lac_device_allocator lac_memory_device_allocator(void) {
+  pool_lock();
+  lac_device_allocator source = pool.device_source;
+  pool_unlock();
+  return source;
+}
+
 lac_memory_stats lac_memory_get_stats(const char *backend) {
   pool_lock();
   const lac_memory_stats *stats = stats_of(backend);
@@ -403,6 +417,12 @@ void lac_memory_count(lac_space *space, int64_t bytes) {
 void lac_memory_count_transfer(lac_space *space, lac_transfer transfer, size_t bytes) {
   pool_lock();
   *(transfer == LAC_TO_HOST ? &space->stats->to_host_bytes : &space->stats->to_device_bytes) += (int64_t)bytes;
+  pool_unlock();
+}
+
+void lac_memory_count_wait(lac_space *space) {
+  pool_lock();
+  ++space->stats->waits;
   pool_unlock();
 }
 

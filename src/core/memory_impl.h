@@ -67,6 +67,12 @@ typedef enum lac_transfer { LAC_TO_HOST, LAC_TO_DEVICE } lac_transfer;
 void lac_memory_count_transfer(lac_space *space, lac_transfer transfer, size_t bytes);
 void lac_memory_count_values(lac_space *space, lac_transfer transfer, size_t bytes);
 
+/// A thread of the host waited for a stream or a device: counted by the backend.
+void lac_memory_count_wait(lac_space *space);
+
+/// Where device memory that belongs to a stream comes from; without functions: from the backend's own pools.
+lac_device_allocator lac_memory_device_allocator(void);
+
 /// Bytes of host memory that can still be had, those that wait for re-use included; INT64_MAX where nothing says.
 int64_t lac_memory_available(void);
 

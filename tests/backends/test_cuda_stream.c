@@ -276,6 +276,70 @@ static void what_is_kept_can_be_given_back(lac_context *ctx) {
   CHECK(device_bytes_free() >= left + bytes / 8 * 7);
 }
 
+/// A source that counts its blocks.
+static void *lend(void *self, int device, size_t bytes, void *stream) {
+  void *data = NULL;
+  (void)device;
+  ++((int *)self)[0], ++((int *)self)[1];
+  return cudaMallocAsync(&data, bytes, stream) == cudaSuccess ? data : NULL;
+}
+
+static void take_back(void *self, int device, void *block, size_t bytes, void *stream) {
+  (void)device, (void)bytes;
+  --((int *)self)[0];
+  CHECK_CUDA(cudaFreeAsync(block, stream));
+}
+
+static void a_source_of_the_users_lends_the_blocks_of_streams(lac_context *ctx) {
+  problem p = problem_make();
+  answer want = expected(&p), got = answer_new(&p);
+  int blocks[2] = {0, 0};  // out now, and so far
+  lac_device_allocator source = {.allocate = lend, .release = take_back, .self = blocks};
+  cudaStream_t stream = stream_open(ctx);
+  lac_pattern *pattern = problem_pattern(ctx, &p);
+  lac_array *before = NULL, *during = NULL;
+
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){1000}, &before));
+  lac_memory_set_device_allocator(&source);
+  CHECK_OK(differentiate_copies(ctx, pattern, &p, &got));
+  CHECK(is_answer(&p, &got, &want));
+  CHECK(blocks[1] > 0);
+  CHECK_EQ(blocks[0], 0);
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){1000}, &during));
+  lac_array_destroy(&before);
+  CHECK_EQ(blocks[0], 1);
+  lac_memory_set_device_allocator(NULL);
+  lac_array_destroy(&during);  // to where it came from
+  CHECK_EQ(blocks[0], 0);
+  lac_pattern_destroy(&pattern);
+  stream_close(ctx, stream);
+}
+
+static void products_neither_copy_nor_wait(lac_context *ctx) {
+  problem p = problem_make();
+  lac_pattern *pattern = problem_pattern(ctx, &p);
+  lac_array *a = NULL, *x = NULL, *y = NULL;
+
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &p.nnz, p.a, LAC_OWNERSHIP_COPY, &a));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, K}, p.x, LAC_OWNERSHIP_COPY, &x));
+  CHECK_OK(lac_run_spmm(ctx, pattern, a, x, LAC_PLAIN, &y));  // the indices are on the device from now on
+  lac_memory_stats before = lac_memory_get_stats("cuda");
+  for (int i = 0; i < 5; ++i) {
+    lac_array_destroy(&y);
+    CHECK_OK(lac_run_spmm(ctx, pattern, a, x, LAC_PLAIN, &y));
+  }
+  lac_memory_stats after = lac_memory_get_stats("cuda");
+  CHECK_EQ(after.to_host_bytes, before.to_host_bytes);
+  CHECK_EQ(after.to_device_bytes, before.to_device_bytes);
+  CHECK_EQ(after.waits, before.waits);
+  CHECK_OK(lac_context_synchronize(ctx));
+  CHECK_EQ(lac_memory_get_stats("cuda").waits, before.waits + 1);
+  lac_array_destroy(&a);
+  lac_array_destroy(&x);
+  lac_array_destroy(&y);
+  lac_pattern_destroy(&pattern);
+}
+
 static void the_callers_device_stays_current(lac_context *ctx) {
   int count = 0, now = -1;
   lac_array *x = NULL;
@@ -411,7 +475,8 @@ static void calls_are_captured_into_a_graph(lac_context *ctx) {
   borrowed_pointers_are_used_on_the_given_stream, unaligned_pointers_are_taken, two_runs_give_the_same_bits,        \
       arrays_outlive_context_and_stream, memory_is_taken_again_and_counted_to_zero, what_is_kept_can_be_given_back, \
       the_callers_device_stays_current, two_threads_share_a_pattern, another_thread_may_give_back,                  \
-      calls_are_captured_into_a_graph
+      calls_are_captured_into_a_graph, a_source_of_the_users_lends_the_blocks_of_streams,                           \
+      products_neither_copy_nor_wait
 #define NAMES_OF(...) #__VA_ARGS__
 #define NAMES(...) NAMES_OF(__VA_ARGS__)
 

@@ -10,7 +10,7 @@ import lacuna.torch as lt
 from lacuna._core import lib, text
 
 has_cuda = torch.cuda.is_available() and "cuda" in text(lib.lac_backends()).split()
-pytestmark = pytest.mark.skipif(not has_cuda, reason="no CUDA device, or liblacuna was built without CUDA")
+pytestmark = pytest.mark.skipif(not has_cuda, reason="no CUDA device, or liblacuna_cuda.so is missing")
 both = pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=["f64", "c128"])
 pattern = rectangular()
 

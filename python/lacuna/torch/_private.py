@@ -108,20 +108,46 @@ def empty_on(device, shape, strides, dtype):
     return torch.empty_strided(shape, strides, dtype=dtype, device=device)
 
 
-def _empty_on_cpu():
-    """What compiled code allocates with: no dispatcher, no default device."""
+def _fast_empty(name):
+    """What compiled code allocates with, (shape, strides, dtype): no dispatcher, no default device; None: not here."""
     guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
-    slow = functools.partial(empty_on, torch.device("cpu"))
-    return getattr(guards, "_empty_strided_cpu", slow) if is_whole else slow
+    return getattr(guards, name, None) if is_whole else None
 
 
-empty_on_cpu = _empty_on_cpu()
+empty_on_cpu = _fast_empty("_empty_strided_cpu") or functools.partial(empty_on, torch.device("cpu"))
+_empty_on_current = _fast_empty("_empty_strided_cuda")
+_current_device = getattr(torch._C, "_cuda_getDevice", torch.cuda.current_device)
 _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+_raw_allocate = getattr(torch._C, "_cuda_cudaCachingAllocator_raw_alloc", None)
+_raw_release = getattr(torch._C, "_cuda_cudaCachingAllocator_raw_delete", None)
+
+
+def empty_on_cuda(index):
+    """A function of (shape, strides, dtype) that makes a tensor on a CUDA device."""
+    if _empty_on_current and _current_device() == index:
+        return _empty_on_current
+    return functools.partial(empty_on, torch.device("cuda", index))
 
 
 def current_stream(index):
     """The address of torch's current stream on a CUDA device."""
     return _raw_stream(index) if _raw_stream else torch.cuda.current_stream(index).cuda_stream
+
+
+def cuda_allocate(index, size, stream):
+    """The address of memory for a stream of a CUDA device, from torch's allocator."""
+    if _raw_allocate and _current_device() == index:
+        return _raw_allocate(size, stream)
+    return torch.cuda.caching_allocator_alloc(size, index, stream)
+
+
+cuda_release = _raw_release or torch.cuda.caching_allocator_delete
+
+
+def cuda_trim():
+    """Let torch's allocator give back what it keeps, unless a graph is captured, which would be spoiled."""
+    if not torch.cuda.is_current_stream_capturing():
+        torch.cuda.empty_cache()
 
 
 # -- symbolic sizes ---------------------------------------------------------------------------------------------------

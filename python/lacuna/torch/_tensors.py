@@ -3,8 +3,6 @@
 not taken.
 """
 
-import functools
-
 import numpy as np
 import torch
 
@@ -12,7 +10,8 @@ from .._core import context
 from .._words import input_of, place
 from ..errors import ArgumentError, DeviceError, DtypeError
 from ._dtypes import CODES, DTYPES, computed
-from ._private import current_stream, empty_on, empty_on_cpu, outlived
+from ._memory import take_from_torch
+from ._private import current_stream, empty_on_cpu, empty_on_cuda, outlived
 
 _DEVICES = {"cpu", "cuda"}
 _STRIDED, _ALIGNED = torch.strided, 16
@@ -100,10 +99,13 @@ def _context_on_cpu():
 
 def context_on(device):
     """This thread's context on a device, on torch's current stream."""
-    if device.type == "cpu":
-        return _context_on_cpu()
-    ctx = context("cuda", device.index)
-    ctx.set_stream(current_stream(device.index))
+    return _context_on_cpu() if device.type == "cpu" else _context_on_cuda(device.index)
+
+
+def _context_on_cuda(index):
+    take_from_torch()
+    ctx = context("cuda", index)
+    ctx.set_stream(current_stream(index))
     return ctx
 
 
@@ -144,11 +146,12 @@ def ready(who, tensors):
     return device, made
 
 
-def addresses_on_cpu(tensors):
-    """Where C reads the tensors, if they are on the CPU and just as it reads them, which most are; else None."""
+def addresses_on(index, tensors):
+    """Where C reads the tensors, if they are on a CUDA device, or the CPU (-1), and just as it reads them, which most
+    are; else None."""
     found = []
     for t in tensors:
-        if not t.is_cpu or t.layout is not _STRIDED or t.is_conj() or t.is_neg() or not t.is_contiguous():
+        if t.get_device() != index or t.layout is not _STRIDED or t.is_conj() or t.is_neg() or not t.is_contiguous():
             return None
         try:
             address = t.data_ptr()
@@ -180,12 +183,15 @@ def _strides(shape):
 
 def run(who, program, tensors):
     """A program on plain tensors, in one C call. Absent results are None."""
-    addresses = addresses_on_cpu(tensors)
-    if addresses is not None:
+    index = tensors[0].get_device() if tensors and tensors[0].is_cuda else -1
+    addresses = addresses_on(index, tensors)
+    if addresses is None:
+        _, tensors = ready(who, tensors)
+        index, addresses = tensors[0].get_device(), [t.data_ptr() for t in tensors]
+    if index < 0:
         ctx, empty = _context_on_cpu(), empty_on_cpu
     else:
-        device, tensors = ready(who, tensors)
-        ctx, empty, addresses = context_on(device), functools.partial(empty_on, device), [t.data_ptr() for t in tensors]
+        ctx, empty = _context_on_cuda(index), empty_on_cuda(index)
     outs = [made and empty(*made) for made in outputs_of(program)]
     program.run(ctx, addresses, [0 if t is None else t.data_ptr() for t in outs])
     return outs

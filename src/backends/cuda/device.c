@@ -84,6 +84,7 @@ static void cuda_close(lac_context *ctx) {
 static lac_status cuda_synchronize(lac_context *ctx) {
   lac_status status = LAC_OK;
   cuda_scope scope = cuda_begin(ctx);
+  lac_memory_count_wait(ctx->space);
   LAC_TRY(cuda_end(ctx, scope, cudaStreamSynchronize(ctx->stream), "cudaStreamSynchronize"));
   cuda_space_settle(ctx->space);
 done:
@@ -92,21 +93,22 @@ done:
 
 // -- bytes -----------------------------------------------------------------------------------------------------------
 
-static cudaError_t bytes_move(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) {
-  cudaError_t error = bytes ? cudaMemcpyAsync(to, from, bytes, kind, stream) : cudaSuccess;
-  return error == cudaSuccess ? cudaStreamSynchronize(stream) : error;
+static cudaError_t bytes_move(lac_context *ctx, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) {
+  cudaError_t error = bytes ? cudaMemcpyAsync(to, from, bytes, kind, ctx->stream) : cudaSuccess;
+  lac_memory_count_wait(ctx->space);
+  return error == cudaSuccess ? cudaStreamSynchronize(ctx->stream) : error;
 }
 
 static lac_status cuda_upload(lac_context *ctx, void *to, const void *from_host, size_t bytes) {
   lac_memory_count_transfer(ctx->space, LAC_TO_DEVICE, bytes);
   cuda_scope scope = cuda_begin(ctx);
-  return cuda_end(ctx, scope, bytes_move(to, from_host, bytes, cudaMemcpyHostToDevice, ctx->stream), "upload");
+  return cuda_end(ctx, scope, bytes_move(ctx, to, from_host, bytes, cudaMemcpyHostToDevice), "upload");
 }
 
 static lac_status cuda_download(lac_context *ctx, void *to_host, const void *from, size_t bytes) {
   lac_memory_count_transfer(ctx->space, LAC_TO_HOST, bytes);
   cuda_scope scope = cuda_begin(ctx);
-  return cuda_end(ctx, scope, bytes_move(to_host, from, bytes, cudaMemcpyDeviceToHost, ctx->stream), "download");
+  return cuda_end(ctx, scope, bytes_move(ctx, to_host, from, bytes, cudaMemcpyDeviceToHost), "download");
 }
 
 // -- the table -------------------------------------------------------------------------------------------------------

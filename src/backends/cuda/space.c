@@ -16,6 +16,9 @@
 /// Index buffers (LAC_EVERY_STREAM) are read from all streams: they are plain cudaMalloc blocks, given back after
 /// waiting for the device.
 ///
+/// Where the user has a source of device memory (lac_memory_set_device_allocator), the blocks of streams are *lent* by
+/// it and go back to it at once, whatever streams are alive: the source keeps the order of its streams, and of captures.
+///
 /// While a stream is captured into a graph, allocations are nodes of the graph and must be given back inside it; blocks
 /// from before must not be. Blocks taken in a capture are therefore listed, and the others wait, parked, until it is
 /// over.
@@ -23,6 +26,7 @@
 #include <pthread.h>
 
 #include "backends/cuda/backend.h"
+#include "backends/cuda/lent.h"
 
 enum { MAX_DEVICES = 64 };
 static const int64_t PARKED_BYTES = (int64_t)256 << 20;  // more is given back even if the device must be waited for
@@ -43,6 +47,7 @@ typedef struct cuda_space {
   cudaMemPool_t pool;
   cuda_data *contexts;
   block_list parked, captured;
+  lent_table lent;
   int64_t parked_bytes;
 } cuda_space;
 
@@ -119,11 +124,12 @@ static bool stream_is_captured(cudaStream_t stream) {
 
 /// Wait for everything on the device; false while a capture forbids it. To ask CUDA would spoil a capture of this
 /// thread's.
-static bool device_wait(const cuda_space *s) {
+static bool device_wait(cuda_space *s) {
   for (cuda_data *data = s->contexts; data; data = data->next) {
     bool ours = atomic_load_explicit(&data->thread, memory_order_relaxed) == this_thread();
     if (ours && stream_is_captured(data->ctx->stream)) return false;
   }
+  lac_memory_count_wait(&s->base);
   return succeeds(cudaDeviceSynchronize());
 }
 
@@ -174,13 +180,19 @@ static void give_back(cuda_space *s, block b) {
   }
 }
 
+/// The user's source may take locks of its own: it is called without ours.
 static void space_release(lac_space *space, void *data, size_t bytes, void *stream) {
+  cuda_space *s = space_of(space);
+  lac_device_allocator source;
+
   lac_memory_count(space, -(int64_t)bytes);
-  pthread_mutex_lock(&spaces_lock);
   cuda_scope scope = cuda_enter(space->device);
-  give_back(space_of(space), (block){data, stream, bytes});
-  cuda_leave(scope);
+  pthread_mutex_lock(&spaces_lock);
+  bool is_lent = lent_remove(&s->lent, data, &source);
+  if (!is_lent) give_back(s, (block){data, stream, bytes});
   pthread_mutex_unlock(&spaces_lock);
+  if (is_lent) source.release(source.self, space->device, data, bytes, stream);
+  cuda_leave(scope);
 }
 
 static void space_adopted(lac_space *space, void *data) {
@@ -219,16 +231,48 @@ static void *take_now(cuda_space *s, size_t bytes, void *stream) {
   return take(s, bytes, stream);
 }
 
-static void *space_allocate(lac_space *space, size_t bytes, void *stream) {
-  cuda_space *s = space_of(space);
-
-  if (lac_memory_shall_fail()) return NULL;
+/// From the device and its pools.
+static void *take_own(cuda_space *s, size_t bytes, void *stream) {
   pthread_mutex_lock(&spaces_lock);
-  cuda_scope scope = cuda_enter(space->device);
   bool captured = stream != LAC_EVERY_STREAM && stream_is_captured(stream);
   void *data = captured ? take_captured(s, bytes, stream) : take_now(s, bytes, stream);
-  cuda_leave(scope);
   pthread_mutex_unlock(&spaces_lock);
+  return data;
+}
+
+/// From the user's source.
+static void *take_lent(cuda_space *s, const lac_device_allocator *source, size_t bytes, void *stream) {
+  void *data = source->allocate(source->self, s->base.device, bytes, stream);
+  if (!data) return NULL;
+  pthread_mutex_lock(&spaces_lock);
+  bool is_listed = lent_add(&s->lent, data, source);
+  pthread_mutex_unlock(&spaces_lock);
+  if (is_listed) return data;
+  source->release(source->self, s->base.device, data, bytes, stream);
+  return NULL;
+}
+
+/// What all streams read. Where memory is short, the user's source may hold what is missing.
+static void *take_for_all(cuda_space *s, const lac_device_allocator *source, size_t bytes) {
+  void *data = take_own(s, bytes, LAC_EVERY_STREAM);
+  if (data || !source->trim) return data;
+  source->trim(source->self, s->base.device);
+  return take_own(s, bytes, LAC_EVERY_STREAM);
+}
+
+static void *space_allocate(lac_space *space, size_t bytes, void *stream) {
+  cuda_space *s = space_of(space);
+  lac_device_allocator source = lac_memory_device_allocator();
+  void *data = NULL;
+
+  if (lac_memory_shall_fail()) return NULL;
+  cuda_scope scope = cuda_enter(space->device);
+  if (stream == LAC_EVERY_STREAM) {
+    data = take_for_all(s, &source, bytes);
+  } else {
+    data = source.allocate ? take_lent(s, &source, bytes, stream) : take_own(s, bytes, stream);
+  }
+  cuda_leave(scope);
   if (data) lac_memory_count(space, (int64_t)bytes);
   return data;
 }
@@ -238,6 +282,7 @@ static void *space_allocate(lac_space *space, size_t bytes, void *stream) {
 /// Memory that all streams read is complete; the library waits for none of its streams.
 static bool space_fetch(lac_space *space, void *to_host, const void *from, size_t bytes) {
   cuda_scope scope = cuda_enter(space->device);
+  lac_memory_count_wait(space);
   bool is_done = succeeds(cudaMemcpy(to_host, from, bytes, cudaMemcpyDeviceToHost));
   cuda_leave(scope);
   if (is_done) lac_memory_count_transfer(space, LAC_TO_HOST, bytes);

@@ -18,13 +18,14 @@
 #include "core/pattern/pattern_impl.h"
 #include "lacuna/format.h"
 
-enum { LAC_HOST_STRUCTS = 8 };
+enum { LAC_HOST_STRUCTS = 9 };
 
 /// Of the structs of the core that plug-ins read or fill.
-#define LAC_HOST_SIZES                                                                            \
-  {                                                                                               \
-    sizeof(struct lac_context), sizeof(struct lac_array), sizeof(lac_storage), sizeof(lac_batch), \
-        sizeof(struct lac_pattern), sizeof(struct lac_map), sizeof(lac_buffer), sizeof(lac_space) \
+#define LAC_HOST_SIZES                                                                             \
+  {                                                                                                \
+    sizeof(struct lac_context), sizeof(struct lac_array), sizeof(lac_storage), sizeof(lac_batch),  \
+        sizeof(struct lac_pattern), sizeof(struct lac_map), sizeof(lac_buffer), sizeof(lac_space), \
+        sizeof(lac_memory_stats)                                                                   \
   }
 
 /// What a plug-in gets of the core. Both see the same structs, so both must have been compiled of the same text:
