@@ -210,6 +210,20 @@ done:
   return status;
 }
 
+/// The width of a grid that has all its neighbours, without a search: nothing of it is read on the host.
+static lac_status cost_grid_width(lac_context *ctx, const lac_pattern *pattern, lac_auto_cost *out) {
+  lac_status status = LAC_OK;
+  lac_grid grid = {0};
+
+  LAC_TRY(lac_multigrid_grid(ctx, pattern, &grid));
+  if (grid.width == 0 || lac_grid_entries(&grid) != pattern->nnz) goto done;
+  out->width = (double)(grid.width < grid.height ? grid.width : grid.height);
+  out->levels = grid.width + grid.height - 1;
+  out->is_grid = true;
+done:
+  return status;
+}
+
 // -- prices ----------------------------------------------------------------------------------------------------------
 
 static double cost_of_iterating(const lac_pattern *pattern, const lac_auto_cost *c) {
@@ -241,10 +255,13 @@ lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_au
 
   *out = (lac_auto_cost){0};
   if (pattern->rows <= COST_SMALL || pattern->rows != pattern->cols) goto done;
-  LAC_TRY(lac_pattern_band(ctx, pattern, &band));
-  if (band->low >= 0 || band->high <= 0) goto done;  // triangular
-  LAC_TRY(cost_width(ctx, pattern, out));
-  if (!out->is_lopsided) LAC_TRY(lac_multigrid_is_grid(ctx, pattern, &out->is_grid));
+  LAC_TRY(cost_grid_width(ctx, pattern, out));
+  if (!out->is_grid) {
+    LAC_TRY(lac_pattern_band(ctx, pattern, &band));
+    if (band->low >= 0 || band->high <= 0) goto done;  // triangular
+    LAC_TRY(cost_width(ctx, pattern, out));
+    if (!out->is_lopsided) LAC_TRY(lac_multigrid_is_grid(ctx, pattern, &out->is_grid));
+  }
   out->has_both = out->is_lopsided;
   halves = out->has_both ? 2 : 1;
   out->flops = halves * 6 * pow(out->width, 3);
