@@ -124,10 +124,6 @@ cudaError_t cuda_launch_sampled(cudaStream_t stream, lac_dtype dtype, int64_t sl
 cudaError_t cuda_launch_reciprocal(cudaStream_t stream, lac_dtype dtype, int64_t count, const void *x, void *y,
                                    uint64_t *first);
 
-/// Scales [items, 2, k] by the magnitudes of x [items, rows, k] and of unit [items, 2] or NULL. `words` are items k.
-cudaError_t cuda_launch_magnitudes(cudaStream_t stream, lac_dtype dtype, int64_t items, int64_t rows, int64_t k,
-                                   const void *x, const double *unit, unsigned long long *words, double *scale);
-
 /// The sums over blocks of kernels/hash.h: two words.
 cudaError_t cuda_launch_hash(cudaStream_t stream, const void *data, size_t bytes, uint64_t *leaves);
 

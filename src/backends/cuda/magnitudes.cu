@@ -5,6 +5,7 @@
 #include <cfloat>
 
 #include "backends/cuda/grid.cuh"
+#include "backends/cuda/magnitudes.h"
 
 using namespace lac_cuda;
 
