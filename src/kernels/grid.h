@@ -39,6 +39,12 @@ static inline lac_grid lac_grid_make(int64_t width, int64_t height, bool has_cor
 /// The next grid.
 static inline lac_grid lac_grid_next(const lac_grid *grid) { return lac_grid_make(grid->across, grid->down, true); }
 
+/// Entries of a matrix that has all neighbours; those beyond the edges are not there.
+static inline int64_t lac_grid_entries(const lac_grid *g) {
+  int64_t edges = g->width * (g->height - 1) + g->height * (g->width - 1), corners = (g->width - 1) * (g->height - 1);
+  return g->width * g->height + 2 * edges + (g->has_corners ? 4 * corners : 0);
+}
+
 /// Numbers of all points, and of one for each cell.
 static inline int64_t lac_grid_cells(const lac_grid *grid) { return (grid->down + 2) * grid->stride; }
 static inline int64_t lac_grid_room(const lac_grid *grid) { return LAC_GRID_COLOURS * lac_grid_cells(grid); }

@@ -118,7 +118,7 @@ struct lac_kernels {
   // -- multigrid -----------------------------------------------------------------------------------------------------
   const lac_pairwise_kernels *pairwise;  // optional
   const lac_smoothed_kernels *smoothed;  // optional
-  const lac_grid_kernels *grid;          // optional; needs the one of pairs
+  const lac_grid_kernels *grid;          // optional
 
   const lac_claims *claims;  // what works with these kernels; NULL: everything
 

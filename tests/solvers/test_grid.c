@@ -485,7 +485,7 @@ static void a_hierarchy_tells_of_its_levels(lac_context *ctx) {
   case_close(&s);
 }
 
-CHECK_MAIN_OF("multigrid", a_cycle_is_what_its_definition_says, a_cycle_of_a_hermitian_matrix_is_hermitian,
+CHECK_MAIN_OF("grid", a_cycle_is_what_its_definition_says, a_cycle_of_a_hermitian_matrix_is_hermitian,
               the_transposed_cycle_is_the_adjoint, iterations_do_not_grow_with_the_grid,
               all_dtypes_widths_and_precisions_need_few_iterations, jumps_of_the_coefficient_need_few_iterations,
               nonsymmetric_matrices_are_solved_on_every_side, a_range_beyond_that_of_narrow_numbers_is_held,

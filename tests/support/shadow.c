@@ -91,6 +91,7 @@ const lac_kernels *shadow_of(const char *backend) {
 #include "backends/cuda/claims.def"
 #undef LAC_HAS
 #undef LAC_CLAIM
+  if (lac_claims_have(&cuda_claims, LAC_CLAIM_SOLVER, "grid", LAC_F64, false)) table.grid = cpu()->grid;
   if (table.binary) table.binary = shadow_binary;
   if (table.unary) table.unary = shadow_unary;
   if (table.reduce) table.reduce = shadow_reduce;

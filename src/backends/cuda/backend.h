@@ -78,5 +78,6 @@ lac_status cuda_copy(lac_context *ctx, const lac_array *from, lac_array *to);
 lac_status cuda_fill(lac_context *ctx, lac_array *x, double real, double imag);
 
 extern const lac_structure_kernels cuda_structure_kernels;  // structure.c
+extern const lac_grid_kernels cuda_grid_kernels;            // grid/grid.c
 
 #endif

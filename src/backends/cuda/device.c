@@ -129,6 +129,7 @@ static const lac_kernels cuda_kernels = {
 #include "backends/cuda/claims.def"
 #undef LAC_HAS
 #undef LAC_CLAIM
+    .grid = &cuda_grid_kernels,
     .claims = &cuda_claims,
 };
 

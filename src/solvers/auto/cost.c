@@ -210,6 +210,21 @@ done:
   return status;
 }
 
+/// The width of a grid that has all its neighbours, without a search: nothing of it is read on the host.
+static lac_status cost_grid_width(lac_context *ctx, const lac_pattern *pattern, lac_auto_cost *out) {
+  lac_status status = LAC_OK;
+  lac_grid grid = {0};
+
+  LAC_TRY(lac_multigrid_grid(ctx, pattern, &grid));
+  if (grid.width == 0 || lac_grid_entries(&grid) != pattern->nnz) goto done;
+  out->width = (double)(grid.width < grid.height ? grid.width : grid.height);
+  out->levels = grid.width + grid.height - 1;
+  out->is_grid = true;
+  out->is_away = !lac_context_is_host(ctx);
+done:
+  return status;
+}
+
 // -- prices ----------------------------------------------------------------------------------------------------------
 
 static double cost_of_iterating(const lac_pattern *pattern, const lac_auto_cost *c) {
@@ -231,7 +246,7 @@ static void cost_judge(const lac_pattern *pattern, lac_auto_cost *c) {
   double direct =
       cost_of_analysis(pattern, c) + lac_price_factor(pattern, c->flops, c->nnz) + lac_price_solve(pattern, c->nnz);
   c->share = direct / cost_of_iterating(pattern, c);
-  c->is_costly = pattern->rows > COST_SMALL && (c->share >= cost_worth || !cost_has_room(c));
+  c->is_costly = c->is_away || (pattern->rows > COST_SMALL && (c->share >= cost_worth || !cost_has_room(c)));
 }
 
 lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_auto_cost *out) {
@@ -240,11 +255,15 @@ lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_au
   const lac_band *band = NULL;
 
   *out = (lac_auto_cost){0};
-  if (pattern->rows <= COST_SMALL || pattern->rows != pattern->cols) goto done;
-  LAC_TRY(lac_pattern_band(ctx, pattern, &band));
-  if (band->low >= 0 || band->high <= 0) goto done;  // triangular
-  LAC_TRY(cost_width(ctx, pattern, out));
-  if (!out->is_lopsided) LAC_TRY(lac_multigrid_is_grid(ctx, pattern, &out->is_grid));
+  if (pattern->rows != pattern->cols) goto done;
+  if (pattern->rows > COST_SMALL || !lac_context_is_host(ctx)) LAC_TRY(cost_grid_width(ctx, pattern, out));
+  if (pattern->rows <= COST_SMALL && !out->is_grid) goto done;
+  if (!out->is_grid) {
+    LAC_TRY(lac_pattern_band(ctx, pattern, &band));
+    if (band->low >= 0 || band->high <= 0) goto done;  // triangular
+    LAC_TRY(cost_width(ctx, pattern, out));
+    if (!out->is_lopsided) LAC_TRY(lac_multigrid_is_grid(ctx, pattern, &out->is_grid));
+  }
   out->has_both = out->is_lopsided;
   halves = out->has_both ? 2 : 1;
   out->flops = halves * 6 * pow(out->width, 3);
@@ -264,6 +283,7 @@ bool lac_auto_analysed(const lac_pattern *pattern, const lac_report *foreseen, l
                          .nnz = (double)foreseen->factor_nnz,
                          .is_lopsided = out->is_lopsided,
                          .is_grid = out->is_grid,
+                         .is_away = out->is_away,
                          .has_both = strcmp(foreseen->method, "cholesky") != 0 && strcmp(foreseen->method, "ldlt") != 0,
                          .is_exact = true};
   cost_judge(pattern, out);
@@ -272,10 +292,10 @@ bool lac_auto_analysed(const lac_pattern *pattern, const lac_report *foreseen, l
 
 bool lac_auto_is_cheap_beside(const lac_auto_cost *cost) {
   double more = cost->is_grid ? cost_uneven_grid : cost_uneven;
-  return cost->share > 0 && cost->share < more * cost_worth && cost_has_room(cost);
+  return !cost->is_away && cost->share > 0 && cost->share < more * cost_worth && cost_has_room(cost);
 }
 
 bool lac_auto_is_in_doubt(const lac_pattern *pattern, const lac_auto_cost *guess) {
-  return guess->is_costly && guess->share < cost_doubt * cost_worth &&
+  return guess->is_costly && !guess->is_away && guess->share < cost_doubt * cost_worth &&
          cost_of_analysis(pattern, guess) <= cost_looking * cost_of_iterating(pattern, guess);
 }

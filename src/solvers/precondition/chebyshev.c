@@ -127,7 +127,10 @@ static void chebyshev_report(const void *part, lac_setup_figures *finding) {
   *finding = (lac_setup_figures){.bytes = lac_relax_bytes(c->inverse) * (has_two ? 2 : 1)};
 }
 
-static bool chebyshev_is_here(const lac_context *ctx) { return ctx->kernels->unary != NULL; }
+static bool chebyshev_is_here(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options) {
+  (void)pattern, (void)options;
+  return ctx->kernels->unary != NULL;
+}
 
 const lac_preconditioner_table lac_preconditioner_chebyshev = {
     .name = "chebyshev",

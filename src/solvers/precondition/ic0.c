@@ -184,7 +184,10 @@ static void ic0_report(const void *part, lac_setup_figures *finding) {
       ic0->shift);
 }
 
-static bool ic0_is_here(const lac_context *ctx) { return ctx->kernels->lu_values && ctx->kernels->trisolve; }
+static bool ic0_is_here(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options) {
+  (void)pattern, (void)options;
+  return ctx->kernels->lu_values && ctx->kernels->trisolve;
+}
 
 const lac_preconditioner_table lac_preconditioner_ic0 = {
     .name = "ic0",

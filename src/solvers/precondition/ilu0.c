@@ -68,7 +68,10 @@ static lac_status ilu0_create(lac_context *ctx, const lac_setup *setup, void **p
   return ilu0_refresh(ctx, setup, NULL, part);
 }
 
-static bool ilu0_is_here(const lac_context *ctx) { return ctx->kernels->lu_values && ctx->kernels->trisolve; }
+static bool ilu0_is_here(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options) {
+  (void)pattern, (void)options;
+  return ctx->kernels->lu_values && ctx->kernels->trisolve;
+}
 
 const lac_preconditioner_table lac_preconditioner_ilu0 = {
     .name = "ilu0",

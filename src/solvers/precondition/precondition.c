@@ -25,8 +25,7 @@ static void precondition_foresee(const lac_solver_core *core, lac_report *report
 
 static bool precondition_is_here(const lac_context *ctx, const lac_solver_table *table, const lac_solver_core *core) {
   const lac_preconditioner_table *method = table->method;
-  (void)core;
-  return !method->is_here || method->is_here(ctx);
+  return !method->is_here || method->is_here((lac_context *)ctx, core->pattern, &core->options);
 }
 
 // -- setting up ------------------------------------------------------------------------------------------------------

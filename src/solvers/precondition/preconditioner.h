@@ -5,6 +5,7 @@
 #ifndef LACUNA_SOLVERS_PRECONDITION_PRECONDITIONER_H
 #define LACUNA_SOLVERS_PRECONDITION_PRECONDITIONER_H
 
+#include "kernels/grid.h"
 #include "lacuna/solver.h"
 #include "solvers/linear.h"
 #include "solvers/solver_impl.h"
@@ -48,7 +49,8 @@ typedef struct lac_setup_figures {
 /// needs of pattern and values: never a copy of the finest level's indices, and of its values only where it says so.
 typedef struct lac_preconditioner_table {
   const char *name;
-  bool (*is_here)(const lac_context *ctx);  // whether the backend has its kernels. NULL: every backend has
+  /// Whether the backend has its kernels for this pattern and these options. NULL: every backend has
+  bool (*is_here)(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options);
   lac_status (*create)(lac_context *ctx, const lac_setup *setup, void **part);
   /// The same for other values on the structure of `like`: no aggregation, no symbolic work. NULL: create, which is
   /// also asked where this one fails, since what suited other values does not suit these.
@@ -96,6 +98,9 @@ lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is
 /// Whether the rows of a pattern are the points of a grid, large enough along both sides, for which multigrid has a
 /// kind of its own: quick for Hermitian matrices, with jumps too, and for many others.
 lac_status lac_multigrid_is_grid(lac_context *ctx, const lac_pattern *pattern, bool *is_grid);
+
+/// That grid; its width is 0 where there is none.
+lac_status lac_multigrid_grid(lac_context *ctx, const lac_pattern *pattern, lac_grid *grid);
 
 /// Look for nodes, on a backend with the kernels of smoothed aggregation; how many unknowns they have, 1 where there
 /// are no nodes, or they are not known yet.

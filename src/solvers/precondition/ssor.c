@@ -98,7 +98,10 @@ static lac_status ssor_create(lac_context *ctx, const lac_setup *setup, void **p
   return ssor_refresh(ctx, setup, NULL, part);
 }
 
-static bool ssor_is_here(const lac_context *ctx) { return ctx->kernels->trisolve != NULL; }
+static bool ssor_is_here(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options) {
+  (void)pattern, (void)options;
+  return ctx->kernels->trisolve != NULL;
+}
 
 const lac_preconditioner_table lac_preconditioner_ssor = {
     .name = "ssor",

@@ -35,7 +35,7 @@ static void set_scales(double most, double unit, double *in, double *out) {
   *out = u * unit;
 }
 
-lac_status cpu_pairwise_magnitudes(lac_context *ctx, const lac_array *x, const lac_array *unit, lac_array *scale) {
+lac_status cpu_magnitudes(lac_context *ctx, const lac_array *x, const lac_array *unit, lac_array *scale) {
   lac_status status = LAC_OK;
   int64_t k = x->meta.shape[2], rows = x->meta.shape[1];
   level_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = rows}};

@@ -45,10 +45,26 @@ typedef struct multigrid_part {
   char reason[160];
 } multigrid_part;
 
-/// The set-up reads host memory besides.
-static bool multigrid_is_here(const lac_context *ctx) {
+/// Whether there are all kinds; the set-up of all but grids reads host memory besides.
+static bool multigrid_has_all(const lac_context *ctx) {
   const lac_kernels *k = ctx->kernels;
   return lac_context_is_host(ctx) && k->pairwise && k->smoothed && k->matmul && k->cast;
+}
+
+static bool multigrid_has_grids(const lac_context *ctx) {
+  const lac_kernels *k = ctx->kernels;
+  return k->grid && k->magnitudes && k->matmul && k->cast;
+}
+
+/// Elsewhere than on the host there may be grids alone.
+static bool multigrid_is_here(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options) {
+  const lac_precondition *wish = &options->preconditioner;
+  bool is_grid = false;
+
+  if (multigrid_has_all(ctx)) return true;
+  if (wish->kind == LAC_MULTIGRID_PAIRWISE || wish->kind == LAC_MULTIGRID_SMOOTHED) return false;
+  if (smoothed_modes_given(options)) return false;
+  return lac_multigrid_is_grid(ctx, pattern, &is_grid) == LAC_OK && is_grid;
 }
 
 // -- a look at the entries -------------------------------------------------------------------------------------------
@@ -83,14 +99,21 @@ done:
   return status;
 }
 
-lac_status lac_multigrid_is_grid(lac_context *ctx, const lac_pattern *pattern, bool *is_grid) {
+lac_status lac_multigrid_grid(lac_context *ctx, const lac_pattern *pattern, lac_grid *out) {
   lac_status status = LAC_OK;
   lac_grid grid = {0};
   int64_t stray = 0;
 
-  if (multigrid_is_here(ctx) && ctx->kernels->grid) LAC_TRY(ctx->kernels->grid->found(ctx, pattern, &grid, &stray));
-  *is_grid = grid.width >= CHOICE_NARROW && grid.height >= CHOICE_NARROW;
+  if (multigrid_has_grids(ctx)) LAC_TRY(ctx->kernels->grid->found(ctx, pattern, &grid, &stray));
+  *out = grid.width >= CHOICE_NARROW && grid.height >= CHOICE_NARROW ? grid : (lac_grid){0};
 done:
+  return status;
+}
+
+lac_status lac_multigrid_is_grid(lac_context *ctx, const lac_pattern *pattern, bool *is_grid) {
+  lac_grid grid = {0};
+  lac_status status = lac_multigrid_grid(ctx, pattern, &grid);
+  *is_grid = grid.width > 0;
   return status;
 }
 
@@ -101,7 +124,7 @@ lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is
 
   *is_uneven = false;
   if (jumps) *jumps = false;
-  if (!multigrid_is_here(ctx)) goto done;
+  if (!multigrid_has_all(ctx)) goto done;
   LAC_TRY(choice_look(ctx, setup, &look));
   if (jumps && look.doubtful <= CHOICE_FEW) LAC_TRY(choice_contrast(ctx, &own));
   *is_uneven = look.uneven > CHOICE_MANY;
@@ -200,8 +223,8 @@ static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multig
   if (options->kind == LAC_MULTIGRID_PAIRWISE) return choice_make(ctx, setup, part, pairwise, "asked for");
   if (options->kind == LAC_MULTIGRID_GRID) return choice_make(ctx, setup, part, &lac_preconditioner_grid, "asked for");
   if (options->kind == LAC_MULTIGRID_SMOOTHED) return choice_make(ctx, setup, part, smoothed, "asked for");
-  if (!ctx->kernels->smoothed) return choice_make(ctx, setup, part, pairwise, "this backend has no other");
-  if (!ctx->kernels->pairwise) return choice_make(ctx, setup, part, smoothed, "this backend has no other");
+  if (!multigrid_has_all(ctx))
+    return choice_make(ctx, setup, part, &lac_preconditioner_grid, "the backend has no other kind");
   if (smoothed_modes_given(setup->options))
     return choice_make(ctx, setup, part, smoothed, "near-null vectors are given, or coordinates");
   if (lac_nodes_unknowns(setup->nodes) > 1)
@@ -234,8 +257,8 @@ static lac_status multigrid_create(lac_context *ctx, const lac_setup *setup, voi
   lac_nodes *nodes = NULL;
   multigrid_part *part = NULL;
 
-  LAC_TRY(lac_pattern_host(ctx, setup->pattern));
-  if (ctx->kernels->smoothed && setup->options->preconditioner.kind != LAC_MULTIGRID_PAIRWISE) {
+  if (multigrid_has_all(ctx)) LAC_TRY(lac_pattern_host(ctx, setup->pattern));
+  if (multigrid_has_all(ctx) && setup->options->preconditioner.kind != LAC_MULTIGRID_PAIRWISE) {
     LAC_TRY(choice_contrast(ctx, &own));
     if (!own.nodes) LAC_TRY(lac_nodes_find(ctx, setup, &nodes));
     if (nodes) own.nodes = nodes;
@@ -269,7 +292,7 @@ done:
 static lac_status multigrid_refresh(lac_context *ctx, const lac_setup *setup, const void *like, void **out) {
   lac_status status = LAC_OK;
   const multigrid_part *old = like;
-  bool is_chosen = setup->options->preconditioner.kind == LAC_MULTIGRID_AUTO && ctx->kernels->smoothed;
+  bool is_chosen = setup->options->preconditioner.kind == LAC_MULTIGRID_AUTO && multigrid_has_all(ctx);
   lac_setup own = *setup;
   multigrid_part *part = NULL;
 

@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "kernels/pairwise.h"
 #include "solvers/precondition/multigrid/coarse/coarse.h"
 
 // What is left of a singular matrix in f32, and in f64 (times the root of n).
@@ -32,7 +31,7 @@ lac_status lac_coarse_units(lac_context *ctx, const lac_setup *setup, lac_array 
     LAC_TRY(lac_array_reshape(ctx, (lac_array *)setup->values, 3, (const int64_t[]){items, setup->pattern->nnz, 1},
                               &column));
   }
-  LAC_TRY(ctx->kernels->pairwise->magnitudes(ctx, setup->largest ? setup->largest : column, NULL, unit));
+  LAC_TRY(ctx->kernels->magnitudes(ctx, setup->largest ? setup->largest : column, NULL, unit));
   *out = unit, unit = NULL;
 done:
   lac_array_destroy(&column);

@@ -39,7 +39,7 @@ static lac_status grid_create(lac_context *ctx, const lac_setup *setup, void **o
   lac_grid grid = {0};
   int64_t stray = 0;
 
-  LAC_CHECK(ctx->kernels->grid && ctx->kernels->pairwise && ctx->kernels->matmul && ctx->kernels->cast,
+  LAC_CHECK(ctx->kernels->grid && ctx->kernels->magnitudes && ctx->kernels->matmul && ctx->kernels->cast,
             LAC_ERR_UNSUPPORTED, "multigrid: the backend \"%s\" has no kernels for grids; use a CPU context",
             ctx->backend->name);
   LAC_TRY(ctx->kernels->grid->found(ctx, setup->pattern, &grid, &stray));
@@ -66,22 +66,16 @@ static lac_status grid_apply(lac_context *ctx, const void *self, lac_form form, 
 
 static int64_t array_bytes(const lac_array *x) { return x ? (int64_t)lac_array_bytes(x) : 0; }
 
-/// Entries of a level, neighbours beyond the edges not counted.
-static int64_t grid_entries(const lac_grid *g) {
-  int64_t edges = g->width * (g->height - 1) + g->height * (g->width - 1), corners = (g->width - 1) * (g->height - 1);
-  return g->width * g->height + 2 * edges + (g->has_corners ? 4 * corners : 0);
-}
-
 static void grid_report(const void *self, lac_setup_figures *finding) {
   const grid_hierarchy *h = ((const grid_part *)self)->hierarchy;
-  int64_t entries = grid_entries(&h->last);
+  int64_t entries = lac_grid_entries(&h->last);
 
   *finding = (lac_setup_figures){.levels = h->count, .is_grid = true, .bytes = array_bytes(h->inverse)};
   for (int l = 0; l + 1 < h->count; ++l) {
     finding->bytes += array_bytes(h->levels[l].planes) + array_bytes(h->levels[l].weights);
-    entries += grid_entries(&h->levels[l].grid);
+    entries += lac_grid_entries(&h->levels[l].grid);
   }
-  finding->complexity = (double)entries / (double)grid_entries(&h->levels[0].grid);
+  finding->complexity = (double)entries / (double)lac_grid_entries(&h->levels[0].grid);
 }
 
 static lac_status grid_describe(lac_context *ctx, const void *self, char **text) {

@@ -4,7 +4,6 @@
 ///
 /// With the orders reversed, a cycle of op(A) is op of the cycle.
 
-#include "kernels/pairwise.h"
 #include "solvers/precondition/multigrid/grid/grid.h"
 
 /// What a level works in: its right-hand side, what the way down leaves, the result.
@@ -66,7 +65,7 @@ lac_status grid_hierarchy_cycle(lac_context *ctx, const grid_hierarchy *h, lac_f
 
   if (x->count == 0) return LAC_OK;
   LAC_TRY(lac_array_create(ctx, LAC_F64, 3, (const int64_t[]){h->items, 2, k}, &s.scale));
-  LAC_TRY(ctx->kernels->pairwise->magnitudes(ctx, b, h->unit, s.scale));
+  LAC_TRY(ctx->kernels->magnitudes(ctx, b, h->unit, s.scale));
   for (int level = 0; level < h->count; ++level) LAC_TRY(open_level(ctx, &s, level, k));
   LAC_TRY(descend(ctx, &s, 0, b, x));
 done:

@@ -124,7 +124,7 @@ static lac_status run(lac_context *ctx, cycle *s, const lac_array *b, lac_array 
   const lac_array *weights = s->h->weights[0];
   bool conjugates = lac_form_conjugates(s->form);
 
-  LAC_TRY(s->kernels->magnitudes(ctx, b, s->h->unit, s->scale));
+  LAC_TRY(ctx->kernels->magnitudes(ctx, b, s->h->unit, s->scale));
   LAC_TRY(s->kernels->scaled(ctx, weights, conjugates, s->scale, 0, b, here->x));
   if (weights) return descend(ctx, s, 0, b, x);
   LAC_TRY(descend(ctx, s, 0, here->x, here->c));
