@@ -4,105 +4,10 @@
 /// Every kernel has a few forms, chosen by row length, columns, alignment, batch and count. Each case runs on both
 /// backends with the same random numbers; outputs are filled with NaN before. Two runs must give the same bits.
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/scratch.h"
-
-enum { SKIPPED = 77, CPU = 0, CUDA = 1 };
-
-static const lac_dtype dtypes[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
-
-/// The same array on both backends.
-typedef struct twin {
-  lac_array *on[2];
-} twin;
-
-static lac_context *contexts[2];
-
-static size_t bytes_of(const lac_array *x) { return (size_t)x->count * lac_dtype_size(x->meta.dtype); }
-
-static void must(int backend, lac_status status) {
-  lac_context *ctx = contexts[backend];
-  CHECK_OK(status);
-}
-
-static lac_meta meta_of(lac_dtype dtype, int ndim, const int64_t *shape) {
-  lac_meta meta = {.dtype = dtype, .ndim = ndim};
-  for (int d = 0; d < ndim; ++d) meta.shape[d] = shape[d];
-  return meta;
-}
-
-/// Random numbers, which f32 holds exactly.
-static void *numbers(lac_dtype dtype, int64_t count, uint64_t seed) {
-  random_state r = random_start(seed);
-  int64_t parts = lac_dtype_is_complex(dtype) ? 2 * count : count;
-  bool narrow = dtype == LAC_F32 || dtype == LAC_C64;
-  void *host = scratch((size_t)count * lac_dtype_size(dtype));
-  for (int64_t i = 0; i < parts; ++i) {
-    double value = random_unit(&r);
-    if (narrow) {
-      ((float *)host)[i] = (float)value;
-    } else {
-      ((double *)host)[i] = value;
-    }
-  }
-  return host;
-}
-
-static twin twin_random(lac_dtype dtype, int ndim, const int64_t *shape, uint64_t seed) {
-  twin x = {{NULL, NULL}};
-  lac_meta meta = meta_of(dtype, ndim, shape);
-  void *host = numbers(dtype, lac_meta_count(&meta), seed);
-  for (int b = 0; b < 2; ++b)
-    must(b, lac_array_from(contexts[b], dtype, ndim, shape, host, LAC_OWNERSHIP_COPY, &x.on[b]));
-  return x;
-}
-
-/// Undefined contents, made visible.
-static void twin_poison(twin *x) {
-  for (int b = 0; b < 2; ++b) must(b, lac_array_fill(contexts[b], x->on[b], NAN, NAN));
-}
-
-static twin twin_new(lac_dtype dtype, int ndim, const int64_t *shape) {
-  twin x = {{NULL, NULL}};
-  for (int b = 0; b < 2; ++b) must(b, lac_array_create(contexts[b], dtype, ndim, shape, &x.on[b]));
-  twin_poison(&x);
-  return x;
-}
-
-static void twin_destroy(twin *x) {
-  for (int b = 0; b < 2; ++b) lac_array_destroy(&x->on[b]);
-}
-
-static double part(const void *host, lac_dtype dtype, int64_t i) {
-  return dtype == LAC_F32 || dtype == LAC_C64 ? (double)((const float *)host)[i] : ((const double *)host)[i];
-}
-
-/// Both agree to rounding, scaled by the largest number; every number was written.
-static void twin_check(const twin *x, const char *what) {
-  lac_dtype dtype = x->on[CPU]->meta.dtype;
-  void *want = scratch(bytes_of(x->on[CPU])), *got = scratch(bytes_of(x->on[CUDA]));
-  int64_t parts = x->on[CPU]->count * (lac_dtype_is_complex(dtype) ? 2 : 1);
-  double tolerance = dtype == LAC_F32 || dtype == LAC_C64 ? 2e-5 : 2e-14, worst = 0, size = 1e-3;
-
-  must(CPU, lac_array_read(contexts[CPU], x->on[CPU], want));
-  must(CUDA, lac_array_read(contexts[CUDA], x->on[CUDA], got));
-  for (int64_t i = 0; i < parts; ++i) {
-    double w = part(want, dtype, i), g = part(got, dtype, i);
-    if (isnan(g))
-      check_fail(__FILE__, __LINE__, "%s, %s: number %lld was not written", what, lac_dtype_name(dtype), (long long)i);
-    worst = fmax(worst, fabs(w - g));
-    size = fmax(size, fabs(w));
-  }
-  if (worst > tolerance * size) {
-    check_fail(__FILE__, __LINE__, "%s, %s: deviates by %g of %g", what, lac_dtype_name(dtype), worst, size);
-  }
-}
+#include "backends/twin.h"
 
 /// One kernel as a case runs it on a backend.
 typedef struct call {
@@ -116,27 +21,19 @@ typedef struct call {
 
 typedef lac_status kernel(const lac_kernels *k, lac_context *ctx, const call *c, int b);
 
-/// Run on both backends, and on the device once more: the same bits.
+typedef struct task {
+  kernel *run;
+  const call *c;
+} task;
+
+static lac_status task_run(lac_context *ctx, int b, const void *opaque) {
+  const task *t = opaque;
+  return t->run(ctx->kernels, ctx, t->c, b);
+}
+
 static void compare(kernel *run, const call *c, const char *what) {
-  size_t mark = scratch_mark(), bytes = bytes_of(c->out->on[CUDA]);
-  void *first = scratch(bytes), *second = scratch(bytes);
-
-  for (int b = 0; b < 2; ++b) must(b, run(contexts[b]->kernels, contexts[b], c, b));
-  twin_check(c->out, what);
-  must(CUDA, lac_array_read(contexts[CUDA], c->out->on[CUDA], first));
-  twin_poison(c->out);
-  must(CUDA, run(contexts[CUDA]->kernels, contexts[CUDA], c, CUDA));
-  must(CUDA, lac_array_read(contexts[CUDA], c->out->on[CUDA], second));
-  if (memcmp(first, second, bytes) != 0) check_fail(__FILE__, __LINE__, "%s: two runs differ", what);
-  scratch_release(mark);
+  twin_compare(task_run, &(task){run, c}, c->out, what);
 }
-
-static void open_both(lac_context *ctx) {
-  contexts[CUDA] = ctx;
-  CHECK_OK(lac_context_create("cpu", 0, &contexts[CPU]));
-}
-
-static void close_both(void) { lac_context_destroy(&contexts[CPU]); }
 
 static lac_pattern *pattern_random(int64_t rows, int64_t cols, double mean, lac_width width, uint64_t seed) {
   lac_pattern *p = NULL;
@@ -476,14 +373,4 @@ static void unaligned_arrays_agree(lac_context *ctx) {
   products_agree_at_every_row_length, products_agree_for_every_batch_and_width, long_and_short_rows_agree,  \
       sampled_products_agree, sums_and_broadcasts_agree, inner_products_agree, broadcast_arithmetic_agrees, \
       maps_agree, unaligned_arrays_agree
-#define NAMES_OF(...) #__VA_ARGS__
-#define NAMES(...) NAMES_OF(__VA_ARGS__)
-
-int main(int argc, char **argv) {
-  static check_test *const tests[] = {TESTS};
-  if (argc < 2 || strcmp(argv[1], "cuda") != 0) {
-    (void)printf("skip: the CUDA backend beside the CPU's\n");
-    return SKIPPED;
-  }
-  return check_main(argc, argv, NULL, NAMES(TESTS), tests, (int)(sizeof tests / sizeof *tests));
-}
+TWIN_MAIN(TESTS)

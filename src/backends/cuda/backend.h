@@ -11,8 +11,9 @@
 /// What the backend keeps for each context.
 typedef struct cuda_data {
   lac_context *ctx;
-  struct cuda_data *next;    // of the contexts on this device (space.c)
-  _Atomic uintptr_t thread;  // who used the context last (space.c)
+  struct cuda_data *next;      // of the contexts on this device (space.c)
+  _Atomic uintptr_t thread;    // who used the context last (space.c)
+  struct cuda_cublas *cublas;  // NULL: not asked for yet (arrays/cublas.c)
 } cuda_data;
 
 // -- the current device ----------------------------------------------------------------------------------------------
@@ -65,6 +66,11 @@ lac_status cuda_index_of(lac_context *ctx, const lac_buffer *buffer, cuda_index 
 
 /// A walk over A or A^T where kernels reach it.
 lac_status cuda_rows_of(lac_context *ctx, const lac_pattern *pattern, bool transposed, cuda_rows *out);
+
+// -- cuBLAS (arrays/cublas.c) ----------------------------------------------------------------------------------------
+
+/// Let go of a context's handle, if it has one.
+void cuda_cublas_close(lac_context *ctx);
 
 // -- the kernels that claims.def names, as in kernels/kernels.def ----------------------------------------------------
 

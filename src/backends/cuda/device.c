@@ -77,6 +77,7 @@ done:
 
 static void cuda_close(lac_context *ctx) {
   cuda_data *data = ctx->backend_data;
+  cuda_cublas_close(ctx);
   cuda_space_part(ctx->space, data);
   lac_free(data);
 }

@@ -46,28 +46,6 @@ typedef struct cuda_rows {
   cuda_index offsets, columns, slots;
 } cuda_rows;
 
-/// An operation on x, z and a factor alpha, number by number.
-typedef enum cuda_map {
-  CUDA_FILL,   // alpha
-  CUDA_COPY,   // x
-  CUDA_SCALE,  // alpha x
-  CUDA_CONJ,   // conj(x)
-  CUDA_AXPY,   // alpha x + z
-  CUDA_ADD,    // x + z
-  CUDA_SUB,    // x - z
-  CUDA_MUL     // x z
-} cuda_map;
-
-/// y_i = map(x at i, z at i) for the indices i of `axes`; x and z may be y itself.
-cudaError_t cuda_launch_map(cudaStream_t stream, lac_dtype dtype, cuda_map map, const double alpha[2],
-                            const cuda_axes *axes, const void *x, const void *z, void *y);
-
-/// out_j = sum of x over `summed`, or of conj(x) y when y is given, for the indices j of `kept`, in f64. `scratch` has
-/// the bytes that cuda_reduce_scratch says (0: it may be NULL).
-size_t cuda_reduce_scratch(lac_dtype dtype, const cuda_batch *axes);
-cudaError_t cuda_launch_reduce(cudaStream_t stream, lac_dtype dtype, const cuda_batch *axes, const void *x,
-                               const void *y, void *scratch, void *out);
-
 /// An operation on columns, and a pass of them, as kernels/columns.h has it.
 enum { CUDA_COLUMN_OPS = 4 };
 typedef struct cuda_column_op {
@@ -119,10 +97,6 @@ cudaError_t cuda_launch_sddmm(cudaStream_t stream, lac_dtype dtype, int64_t slot
 cudaError_t cuda_launch_sampled(cudaStream_t stream, lac_dtype dtype, int64_t slots, cuda_index rows_of,
                                 cuda_index columns, const cuda_rows *left, const cuda_rows *right_t, int conj,
                                 const cuda_batch *batch, const void *x, const void *y, void *t);
-
-/// y = 1 / x; *first (on the device) is the first place where that is not finite, or all ones.
-cudaError_t cuda_launch_reciprocal(cudaStream_t stream, lac_dtype dtype, int64_t count, const void *x, void *y,
-                                   uint64_t *first);
 
 /// The sums over blocks of kernels/hash.h: two words.
 cudaError_t cuda_launch_hash(cudaStream_t stream, const void *data, size_t bytes, uint64_t *leaves);

@@ -106,7 +106,7 @@ __device__ void store(T *to, const Pack<T, V> &pack) {
 
 /// How many numbers fill 16 bytes.
 template <class T>
-constexpr int wide_pack() {
+__host__ __device__ constexpr int wide_pack() {
   return 16 / static_cast<int>(sizeof(T));
 }
 

@@ -26,27 +26,6 @@ done:
   return status;
 }
 
-// -- reciprocals -----------------------------------------------------------------------------------------------------
-
-lac_status cuda_reciprocal(lac_context *ctx, const lac_array *x, lac_array *y, int64_t *fault) {
-  lac_status status = LAC_OK;
-  uint64_t first = 0;
-  cuda_scratch word = {NULL, 0};
-  cuda_scope scope;
-
-  LAC_TRY(cuda_scratch_take(ctx, "reciprocal", sizeof first, &word));
-  scope = cuda_begin(ctx);
-  LAC_TRY(cuda_end(
-      ctx, scope,
-      cuda_launch_reciprocal(ctx->stream, x->meta.dtype, x->count, x->storage->data, y->storage->data, word.data),
-      "reciprocal"));
-  LAC_TRY(ctx->backend->download(ctx, &first, word.data, sizeof first));
-  *fault = first == UINT64_MAX ? -1 : (int64_t)first;
-done:
-  cuda_scratch_release(ctx, &word);
-  return status;
-}
-
 // -- survey ----------------------------------------------------------------------------------------------------------
 
 /// A survey of square matrices on its way: where they are, and parts of the scratch memory.

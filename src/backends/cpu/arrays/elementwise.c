@@ -4,8 +4,8 @@
 
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/functions.h"
-#include "backends/cpu/base/loop.h"
 #include "backends/cpu/base/types.h"
+#include "kernels/loop.h"
 
 enum { ELEMENT_SCALE = LAC_COMPARE_GE + 1, ELEMENT_AXPY, ELEMENT_CONJ, ELEMENT_COPY };  // behind those of lac_binary
 
@@ -15,7 +15,7 @@ typedef struct element_job {
   double re, im;  // alpha
   const void *x, *y;
   void *z;
-  cpu_loop loop;
+  lac_loop loop;
 } element_job;
 
 #define KERNEL_FILE "backends/cpu/arrays/elementwise_kernel.h"
@@ -34,7 +34,7 @@ static lac_status element_run(lac_context *ctx, element_job *job, lac_array *z) 
 }
 
 /// The loop over arrays of as many numbers.
-static cpu_loop flat_loop(int64_t count) { return (cpu_loop){.ndim = 1, .shape = {count}, .stride = {{1}, {1}}}; }
+static lac_loop flat_loop(int64_t count) { return (lac_loop){.ndim = 1, .shape = {count}, .stride = {{1}, {1}}}; }
 
 lac_status cpu_fill(lac_context *ctx, lac_array *x, double real, double imag) {
   c128 number;  // room for any dtype
@@ -61,9 +61,9 @@ lac_status cpu_binary(lac_context *ctx, lac_binary op, const lac_array *x, const
   if (x->count == z->count && y->count == z->count) {
     job.loop = flat_loop(z->count);
   } else {
-    cpu_loop_spread(&z->meta, &x->meta, job.loop.stride[0]);
-    cpu_loop_spread(&z->meta, &y->meta, job.loop.stride[1]);
-    cpu_loop_join(&job.loop, &z->meta);
+    lac_loop_spread(&z->meta, &x->meta, job.loop.stride[0]);
+    lac_loop_spread(&z->meta, &y->meta, job.loop.stride[1]);
+    lac_loop_join(&job.loop, &z->meta);
   }
   return element_run(ctx, &job, z);
 }
@@ -86,8 +86,8 @@ lac_status cpu_conj(lac_context *ctx, const lac_array *x, lac_array *y) {
 
 lac_status cpu_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y) {
   element_job job = {.op = ELEMENT_COPY, .x = cpu_data(x), .y = cpu_data(x)};
-  cpu_loop_masked(&y->meta, mask, job.loop.stride[0]);
-  cpu_loop_masked(&y->meta, mask, job.loop.stride[1]);
-  cpu_loop_join(&job.loop, &y->meta);
+  lac_loop_masked(&y->meta, mask, job.loop.stride[0]);
+  lac_loop_masked(&y->meta, mask, job.loop.stride[1]);
+  lac_loop_join(&job.loop, &y->meta);
   return element_run(ctx, &job, y);
 }

@@ -66,12 +66,12 @@ INLINE void FN(lines)(const int op, const T *x, const int sx, const T *y, const 
 INLINE void FN(spans)(const int op, const int sx, const int sy, const element_job *job, int64_t begin, int64_t end) {
   enum { LINE = 64 / sizeof(T) };
   T alpha = FN(make)(job->re, job->im);
-  int64_t inner = cpu_loop_inner(&job->loop), start = begin % inner;
-  cpu_cursor cursor = cpu_cursor_at(&job->loop, begin / inner);
+  int64_t inner = lac_loop_inner(&job->loop), start = begin % inner;
+  lac_cursor cursor = lac_cursor_at(&job->loop, begin / inner);
   for (int64_t n; begin < end; begin += n, start += n) {
     if (start == inner) {
       start = 0;
-      cpu_cursor_next(&job->loop, &cursor);
+      lac_cursor_next(&job->loop, &cursor);
     }
     n = end - begin < inner - start ? end - begin : inner - start;
     const T *x = (const T *)job->x + cursor.offset[0] + start * sx,

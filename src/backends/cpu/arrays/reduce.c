@@ -6,9 +6,9 @@
 /// are added pair by pair. Neither depends on the number of threads, which only share the blocks among them.
 
 #include "backends/cpu/base/cpu.h"
-#include "backends/cpu/base/loop.h"
 #include "backends/cpu/arrays/reduce.h"
 #include "backends/cpu/base/types.h"
+#include "kernels/loop.h"
 
 typedef struct dot_job {
   const void *x, *y;
@@ -45,10 +45,10 @@ static void axes_add(axes *a, int64_t size, int64_t stride) {
 
 sum_job cpu_sum_plan(const lac_array *x, uint32_t mask) {
   sum_job job = {.x = cpu_data(x), .kept.count = 1, .summed.count = 1, .pieces = 1, .tiles = 1};
-  cpu_loop loop = {.ndim = 0};  // operands that are not here run on everywhere
-  cpu_loop_spread(&x->meta, &x->meta, loop.stride[0]);
-  cpu_loop_masked(&x->meta, mask, loop.stride[1]);
-  cpu_loop_join(&loop, &x->meta);
+  lac_loop loop = {.ndim = 0};  // operands that are not here run on everywhere
+  lac_loop_spread(&x->meta, &x->meta, loop.stride[0]);
+  lac_loop_masked(&x->meta, mask, loop.stride[1]);
+  lac_loop_join(&loop, &x->meta);
   int last = loop.ndim - 1;
   for (int d = 0; d < last; ++d)
     axes_add(loop.stride[1][d] ? &job.kept : &job.summed, loop.shape[d], loop.stride[0][d]);

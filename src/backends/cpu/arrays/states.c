@@ -2,52 +2,34 @@
 /// @file states.c
 /// Reductions that are not plain sums: max, min, norm, log(sum(exp)), and softmax.
 ///
-/// What belongs to one output is cut into blocks as for sums (reduce.h). A block gives a state of two numbers, which
-/// stays in range whatever x holds:
-///
-///     max, min         most = the largest of x or -x; a NaN is the largest
-///     norm             most = a power of two above the largest |x|      total = the sum of (|x| / most)^2
-///     log(sum(exp))    most = the largest x                             total = the sum of exp(x - most)
-///
-/// States are joined pair by pair in a fixed order. Blocks are read twice, the second time from the cache.
+/// What belongs to one output is cut into blocks as for sums (reduce.h). A block gives a state (kernels/states.h);
+/// states are joined pair by pair in a fixed order. Blocks are read twice, the second time from the cache.
+
+#define LAC_STATE_EXP(x) exp_f64(x)
 
 #include "backends/cpu/base/functions.h"
-#include "backends/cpu/base/loop.h"
 #include "backends/cpu/arrays/reduce.h"
+#include "kernels/loop.h"
+#include "kernels/states.h"
 
 enum { STATE_LANES = 16 };
-
-typedef struct state {
-  double most, total;
-} state;
 
 typedef struct state_job {
   sum_job plan;
   lac_reduction op;
-  state *states;  // blocks, by rows of outputs
+  lac_state *states;  // blocks, by rows of outputs
 } state_job;
 
 typedef struct softmax_job {
   const void *x;
   void *y;
-  const state *states;  // one for each output
-  cpu_loop loop;        // over y: where x and states stand
+  const lac_state *states;  // one for each output
+  lac_loop loop;            // over y: where x and states stand
 } softmax_job;
-
-/// The larger of two; a NaN is larger. Written for vectors: no branch.
-static inline double larger(double a, double b) { return ((a > b) | (a != a)) ? a : b; }
 
 /// The value of x in the search for the largest.
 static inline double candidate(lac_reduction op, double x, double size) {
   return op == LAC_REDUCE_MIN ? -x : op == LAC_REDUCE_NORM ? size : x;
-}
-
-/// The `most` of a state, from the largest candidate: norms take a power of two, so that scaling is exact.
-static double state_most(lac_reduction op, double largest) {
-  int exponent;
-  if (op != LAC_REDUCE_NORM || !isfinite(largest) || largest == 0) return largest;
-  (void)frexp(largest, &exponent);
-  return ldexp(1, exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent);
 }
 
 /// What x adds to the total of a state; inverse = 1 / most, exact for a norm. The largest itself is exp(0), also where
@@ -57,45 +39,12 @@ static inline double state_term(lac_reduction op, double x, double size, double 
   return op == LAC_REDUCE_LOGSUMEXP ? exp_f64(x == most ? 0 : x - most) : r * r;
 }
 
-/// Whether terms are to be added: there are none for max and min, for norms that are 0, inf or NaN, and where all is
-/// -inf.
-static inline bool state_has_total(lac_reduction op, double most) {
-  if (op == LAC_REDUCE_NORM) return isfinite(most) && most > 0;
-  return op == LAC_REDUCE_LOGSUMEXP && most != -INFINITY;
-}
-
-static double state_rescaled(lac_reduction op, const state *s, double most) {
-  if (!state_has_total(op, s->most) || !state_has_total(op, most)) return 0;
-  double r = s->most / most;
-  return op == LAC_REDUCE_NORM ? s->total * r * r : s->total * exp_f64(s->most == most ? 0 : s->most - most);
-}
-
-static state state_join(lac_reduction op, const state *a, const state *b) {
-  double most = larger(a->most, b->most);
-  return (state){most, state_rescaled(op, a, most) + state_rescaled(op, b, most)};
-}
-
-static state state_none(lac_reduction op) { return (state){op == LAC_REDUCE_NORM ? 0 : -INFINITY, 0}; }
-
-static double state_result(lac_reduction op, const state *s) {
-  switch (op) {
-    case LAC_REDUCE_MIN:
-      return -s->most;
-    case LAC_REDUCE_NORM:
-      return state_has_total(op, s->most) ? s->most * sqrt(s->total) : s->most;
-    case LAC_REDUCE_LOGSUMEXP:
-      return state_has_total(op, s->most) ? s->most + log(s->total) : s->most;
-    default:
-      return s->most;
-  }
-}
-
 /// Join states[0..blocks, 0..width) pair by pair into the first row.
-static void state_tree(lac_reduction op, state *states, int64_t blocks, int64_t width) {
+static void state_tree(lac_reduction op, lac_state *states, int64_t blocks, int64_t width) {
   for (int64_t step = 1; step < blocks; step *= 2) {
     for (int64_t b = 0; b + step < blocks; b += 2 * step) {
       for (int64_t c = 0; c < width; ++c) {
-        states[b * width + c] = state_join(op, &states[b * width + c], &states[(b + step) * width + c]);
+        states[b * width + c] = lac_state_join(op, states[b * width + c], states[(b + step) * width + c]);
       }
     }
   }
@@ -108,7 +57,7 @@ static const cpu_part state_units[] = TABLE(state_units);
 static const cpu_part softmax_spans[] = TABLE(softmax_span);
 
 /// One state for each output, in order; *out is the caller's to free.
-static lac_status states_make(lac_context *ctx, lac_reduction op, const lac_array *x, uint32_t mask, state **out) {
+static lac_status states_make(lac_context *ctx, lac_reduction op, const lac_array *x, uint32_t mask, lac_state **out) {
   lac_status status = LAC_OK;
   state_job job = {.plan = cpu_sum_plan(x, mask), .op = op};
   const sum_job *plan = &job.plan;
@@ -128,12 +77,12 @@ done:
 
 lac_status cpu_reduce(lac_context *ctx, lac_reduction op, const lac_array *x, uint32_t mask, lac_array *y) {
   lac_status status = LAC_OK;
-  state *states = NULL;
+  lac_state *states = NULL;
 
   if (x->count == 0) return cpu_fill(ctx, y, op == LAC_REDUCE_NORM ? 0 : -INFINITY, 0);
   LAC_TRY(states_make(ctx, op, x, mask, &states));
   for (int64_t i = 0; i < y->count; ++i) {
-    double result = state_result(op, &states[i]);
+    double result = lac_state_result(op, states[i]);
     if (y->meta.dtype == LAC_F32) {
       ((f32 *)cpu_edit(y))[i] = (f32)result;
     } else {
@@ -148,15 +97,15 @@ done:
 lac_status cpu_softmax(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y) {
   enum { GRAIN = 256 };
   lac_status status = LAC_OK;
-  state *states = NULL;
+  lac_state *states = NULL;
   softmax_job job = {.x = cpu_data(x), .y = cpu_edit(y)};
 
   if (x->count == 0) return LAC_OK;
   LAC_TRY(states_make(ctx, LAC_REDUCE_LOGSUMEXP, x, mask, &states));
   job.states = states;
-  cpu_loop_spread(&x->meta, &x->meta, job.loop.stride[0]);
-  cpu_loop_masked(&x->meta, mask, job.loop.stride[1]);
-  cpu_loop_join(&job.loop, &x->meta);
+  lac_loop_spread(&x->meta, &x->meta, job.loop.stride[0]);
+  lac_loop_masked(&x->meta, mask, job.loop.stride[1]);
+  lac_loop_join(&job.loop, &x->meta);
   cpu_split(cpu_threads(ctx, 16 * x->count), x->count, GRAIN, softmax_spans[x->meta.dtype], &job);
 done:
   lac_free(states);

@@ -3,17 +3,17 @@
 
 /// The largest candidate of a run, in lanes as long as they last.
 INLINE double FN(run_largest)(const lac_reduction op, const T *x, int64_t n) {
-  double lane[STATE_LANES], largest = state_none(op).most;
+  double lane[STATE_LANES], largest = lac_state_none(op).most;
   int64_t i = 0;
   for (int l = 0; l < STATE_LANES; ++l) lane[l] = largest;
   for (; i + STATE_LANES <= n; i += STATE_LANES) {
 #pragma omp simd
     for (int l = 0; l < STATE_LANES; ++l) {
-      lane[l] = larger(lane[l], candidate(op, FN(re)(x[i + l]), FN(abs)(x[i + l])));
+      lane[l] = lac_larger(lane[l], candidate(op, FN(re)(x[i + l]), FN(abs)(x[i + l])));
     }
   }
-  for (; i < n; ++i) largest = larger(largest, candidate(op, FN(re)(x[i]), FN(abs)(x[i])));
-  for (int l = 0; l < STATE_LANES; ++l) largest = larger(largest, lane[l]);
+  for (; i < n; ++i) largest = lac_larger(largest, candidate(op, FN(re)(x[i]), FN(abs)(x[i])));
+  for (int l = 0; l < STATE_LANES; ++l) largest = lac_larger(largest, lane[l]);
   return largest;
 }
 
@@ -35,14 +35,14 @@ INLINE double FN(run_total)(const lac_reduction op, const T *x, int64_t n, doubl
 }
 
 /// The state of a run. `op` is a constant to the compiler.
-INLINE state FN(run_state)(const lac_reduction op, const T *x, int64_t n) {
-  state s = {state_most(op, FN(run_largest)(op, x, n)), 0};
-  if (state_has_total(op, s.most)) s.total = FN(run_total)(op, x, n, s.most, 1 / s.most);
+INLINE lac_state FN(run_state)(const lac_reduction op, const T *x, int64_t n) {
+  lac_state s = {lac_state_most(op, FN(run_largest)(op, x, n)), 0};
+  if (lac_state_has_total(op, s.most)) s.total = FN(run_total)(op, x, n, s.most, 1 / s.most);
   return s;
 }
 
 /// A block whose innermost dimension is reduced: one state.
-INLINE void FN(state_along)(const lac_reduction op, const sum_job *plan, int64_t unit, state *out) {
+INLINE void FN(state_along)(const lac_reduction op, const sum_job *plan, int64_t unit, lac_state *out) {
   const T *x = (const T *)plan->x + axes_offset(&plan->kept, unit / plan->blocks);
   int64_t block = unit % plan->blocks;
   if (plan->pieces > 1) {  // a part of one run
@@ -53,10 +53,10 @@ INLINE void FN(state_along)(const lac_reduction op, const sum_job *plan, int64_t
   }
   int64_t begin = block * plan->runs, last = plan->summed.count;
   int64_t end = begin + plan->runs < last ? begin + plan->runs : last;
-  *out = state_none(op);
+  *out = lac_state_none(op);
   for (int64_t r = begin; r < end; ++r) {
-    state run = FN(run_state)(op, x + axes_offset(&plan->summed, r), plan->inner);
-    *out = r == begin ? run : state_join(op, out, &run);
+    lac_state run = FN(run_state)(op, x + axes_offset(&plan->summed, r), plan->inner);
+    *out = r == begin ? run : lac_state_join(op, *out, run);
   }
 }
 
@@ -69,24 +69,24 @@ INLINE void FN(columns_total)(const lac_reduction op, const T *row, int64_t widt
 }
 
 /// A block whose innermost dimension is kept: a tile of columns.
-INLINE void FN(state_across)(const lac_reduction op, const sum_job *plan, int64_t unit, int64_t tile, state *out) {
+INLINE void FN(state_across)(const lac_reduction op, const sum_job *plan, int64_t unit, int64_t tile, lac_state *out) {
   int64_t first = tile * REDUCE_TILE, left = plan->inner - first, width = left < REDUCE_TILE ? left : REDUCE_TILE;
   const T *x = (const T *)plan->x + axes_offset(&plan->kept, unit / plan->blocks) + first;
   int64_t begin = unit % plan->blocks * plan->runs, last = plan->summed.count;
   int64_t end = begin + plan->runs < last ? begin + plan->runs : last;
   double most[REDUCE_TILE], total[REDUCE_TILE] = {0};
-  for (int64_t c = 0; c < width; ++c) most[c] = state_none(op).most;
+  for (int64_t c = 0; c < width; ++c) most[c] = lac_state_none(op).most;
   for (int64_t r = begin; r < end; ++r) {
     const T *row = x + axes_offset(&plan->summed, r);
 #pragma omp simd
-    for (int64_t c = 0; c < width; ++c) most[c] = larger(most[c], candidate(op, FN(re)(row[c]), FN(abs)(row[c])));
+    for (int64_t c = 0; c < width; ++c) most[c] = lac_larger(most[c], candidate(op, FN(re)(row[c]), FN(abs)(row[c])));
   }
-  for (int64_t c = 0; c < width; ++c) most[c] = state_most(op, most[c]);
+  for (int64_t c = 0; c < width; ++c) most[c] = lac_state_most(op, most[c]);
   for (int64_t r = begin; r < end && (op == LAC_REDUCE_NORM || op == LAC_REDUCE_LOGSUMEXP); ++r) {
     FN(columns_total)(op, x + axes_offset(&plan->summed, r), width, most, total);
   }
   for (int64_t c = 0; c < width; ++c) {
-    out[first + c] = (state){most[c], state_has_total(op, most[c]) ? total[c] : 0};
+    out[first + c] = (lac_state){most[c], lac_state_has_total(op, most[c]) ? total[c] : 0};
   }
 }
 
@@ -121,22 +121,22 @@ static void FN(state_units)(const void *opaque, int64_t begin, int64_t end) {
 }
 
 /// y = exp(x - most) / total, with one state for all or one for each.
-INLINE void FN(softmax_run)(const T *x, const state *s, const int stride, T *y, int64_t n) {
+INLINE void FN(softmax_run)(const T *x, const lac_state *s, const int stride, T *y, int64_t n) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     double most = s[i * stride].most, term = state_term(LAC_REDUCE_LOGSUMEXP, FN(re)(x[i]), 0, most, 0);
-    y[i] = state_has_total(LAC_REDUCE_LOGSUMEXP, most) ? (T)(term / s[i * stride].total) : 0;
+    y[i] = lac_state_has_total(LAC_REDUCE_LOGSUMEXP, most) ? (T)(term / s[i * stride].total) : 0;
   }
 }
 
 static void FN(softmax_span)(const void *opaque, int64_t begin, int64_t end) {
   const softmax_job *job = opaque;
-  const cpu_loop *loop = &job->loop;
-  int64_t inner = cpu_loop_inner(loop), stride = loop->stride[1][loop->ndim - 1];
+  const lac_loop *loop = &job->loop;
+  int64_t inner = lac_loop_inner(loop), stride = loop->stride[1][loop->ndim - 1];
   for (int64_t n; begin < end; begin += n) {
     int64_t start = begin % inner;
-    cpu_cursor cursor = cpu_cursor_at(loop, begin / inner);
-    const state *s = job->states + cursor.offset[1] + start * stride;
+    lac_cursor cursor = lac_cursor_at(loop, begin / inner);
+    const lac_state *s = job->states + cursor.offset[1] + start * stride;
     const T *x = (const T *)job->x + begin;
     T *y = (T *)job->y + begin;
     n = end - begin < inner - start ? end - begin : inner - start;

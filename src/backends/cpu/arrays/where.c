@@ -4,13 +4,13 @@
 
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/functions.h"
-#include "backends/cpu/base/loop.h"
 #include "backends/cpu/base/types.h"
+#include "kernels/loop.h"
 
 typedef struct where_job {
   const void *c, *x, *y;
   void *z;
-  cpu_loop loop;
+  lac_loop loop;
 } where_job;
 
 #define KERNEL_FILE "backends/cpu/arrays/where_kernel.h"
@@ -24,10 +24,10 @@ lac_status cpu_where(lac_context *ctx, const lac_array *c, const lac_array *x, c
   static const c128 zero = 0;  // an operand without dimensions, of any dtype
   where_job job = {.c = cpu_data(c), .x = x ? cpu_data(x) : &zero, .y = y ? cpu_data(y) : &zero, .z = cpu_edit(z)};
 
-  cpu_loop_spread(&z->meta, &c->meta, job.loop.stride[0]);
-  if (x) cpu_loop_spread(&z->meta, &x->meta, job.loop.stride[1]);
-  if (y) cpu_loop_spread(&z->meta, &y->meta, job.loop.stride[2]);
-  cpu_loop_join(&job.loop, &z->meta);
+  lac_loop_spread(&z->meta, &c->meta, job.loop.stride[0]);
+  if (x) lac_loop_spread(&z->meta, &x->meta, job.loop.stride[1]);
+  if (y) lac_loop_spread(&z->meta, &y->meta, job.loop.stride[2]);
+  lac_loop_join(&job.loop, &z->meta);
   cpu_split(cpu_threads(ctx, z->count), z->count, WHERE_GRAIN, where_parts[z->meta.dtype], &job);
   return LAC_OK;
 }

@@ -5,40 +5,40 @@
 /// Dimensions of size 1 are dropped and neighbours through which every operand runs on are joined, so that the
 /// innermost dimension is as long as can be; its stride is 0 or 1 for each operand.
 
-#ifndef LACUNA_BACKENDS_CPU_BASE_LOOP_H
-#define LACUNA_BACKENDS_CPU_BASE_LOOP_H
+#ifndef LACUNA_KERNELS_LOOP_H
+#define LACUNA_KERNELS_LOOP_H
 
-#include "core/array_impl.h"
+#include "lacuna/array.h"
 
-enum { CPU_LOOP_OPERANDS = 3 };
+enum { LAC_LOOP_OPERANDS = 3 };
 
-typedef struct cpu_loop {
+typedef struct lac_loop {
   int ndim;  // at least 1
   int64_t shape[LAC_MAX_DIMS];
-  int64_t stride[CPU_LOOP_OPERANDS][LAC_MAX_DIMS];  // in numbers
-} cpu_loop;
+  int64_t stride[LAC_LOOP_OPERANDS][LAC_MAX_DIMS];  // in numbers
+} lac_loop;
 
 /// The strides of an operand whose dimensions are aligned at the right with a shape and have its size or 1.
-void cpu_loop_spread(const lac_meta *whole, const lac_meta *operand, int64_t stride[LAC_MAX_DIMS]);
+void lac_loop_spread(const lac_meta *whole, const lac_meta *operand, int64_t stride[LAC_MAX_DIMS]);
 
 /// The strides of an operand that has all dimensions of a shape but those of `mask` (bit i: the i-th from the end).
-void cpu_loop_masked(const lac_meta *whole, uint32_t mask, int64_t stride[LAC_MAX_DIMS]);
+void lac_loop_masked(const lac_meta *whole, uint32_t mask, int64_t stride[LAC_MAX_DIMS]);
 
 /// Make the loop over `whole` from the strides that loop->stride holds, one for each of its dimensions.
-void cpu_loop_join(cpu_loop *loop, const lac_meta *whole);
+void lac_loop_join(lac_loop *loop, const lac_meta *whole);
 
 /// A place in all dimensions but the innermost, and where the operands stand there.
-typedef struct cpu_cursor {
+typedef struct lac_cursor {
   int64_t at[LAC_MAX_DIMS];
-  int64_t offset[CPU_LOOP_OPERANDS];
-} cpu_cursor;
+  int64_t offset[LAC_LOOP_OPERANDS];
+} lac_cursor;
 
-static inline int64_t cpu_loop_inner(const cpu_loop *loop) { return loop->shape[loop->ndim - 1]; }
+static inline int64_t lac_loop_inner(const lac_loop *loop) { return loop->shape[loop->ndim - 1]; }
 
 /// The place with number `outer` in row-major order.
-cpu_cursor cpu_cursor_at(const cpu_loop *loop, int64_t outer);
+lac_cursor lac_cursor_at(const lac_loop *loop, int64_t outer);
 
 /// The next place; after the last one comes the first.
-void cpu_cursor_next(const cpu_loop *loop, cpu_cursor *cursor);
+void lac_cursor_next(const lac_loop *loop, lac_cursor *cursor);
 
 #endif
