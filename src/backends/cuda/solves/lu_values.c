@@ -53,10 +53,9 @@ lac_status cuda_lu_values(lac_context *ctx, const lac_pattern *p, bool positive,
   LAC_TRY(lu_open(ctx, "lu_values", p, false, &job, &map, &levels, &memory));
   parts = memory.data;
   scope = cuda_begin(ctx);
-  LAC_TRY(cuda_end(
-      ctx, scope,
-      cuda_launch_lu(ctx->stream, &job, positive, c->storage->data, lu->storage->data, &parts->fault),
-      "lu_values"));
+  LAC_TRY(cuda_end(ctx, scope,
+                   cuda_launch_lu(ctx->stream, &job, positive, c->storage->data, lu->storage->data, &parts->fault),
+                   "lu_values"));
   LAC_TRY(ctx->backend->download(ctx, &found, &parts->fault, sizeof found));
   *fault = (lac_pivot_fault){found.item, found.row, found.pivot};
 done:

@@ -101,8 +101,7 @@ __device__ void for_rows(const Structure &m, int64_t items, cuda_solve_words *wo
 
 /// Row i of L\U, in place. A pivot that does not do is noted by the row that meets it.
 template <class T>
-__device__ void eliminate(const Structure &m, int64_t i, const int *ready, int positive, T *lu, int lane,
-                          bool *fails) {
+__device__ void eliminate(const Structure &m, int64_t i, const int *ready, int positive, T *lu, int lane, bool *fails) {
   const int64_t diagonal = get(m.diagonal, i), end = m.end(i);
   for (int64_t p = m.begin(i); p < diagonal; ++p) {
     const int64_t k = get(m.columns, p), pivot_at = get(m.diagonal, k);

@@ -60,7 +60,9 @@ struct Narrow {
   int is_lower, is_unit, conj;
 
   __device__ int64_t row(int64_t t) const { return is_lower ? t : rows - 1 - t; }
-  __device__ T value(int64_t base, int64_t p) const { return conj_if(conj, a[base + (slots.data ? get(slots, p) : p)]); }
+  __device__ T value(int64_t base, int64_t p) const {
+    return conj_if(conj, a[base + (slots.data ? get(slots, p) : p)]);
+  }
 };
 
 /// One right-hand side of an item.
@@ -282,9 +284,8 @@ __device__ void substitute(const Narrow<T> &m, Line line, int64_t t, State<T, M>
 }
 
 template <class T, int M>
-__global__ void __launch_bounds__(256)
-    narrow_solve(Narrow<T> m, const __grid_constant__ cuda_axes items, const State<T, M> *before, int *agreed,
-                 cuda_solve_words *words) {
+__global__ void __launch_bounds__(256) narrow_solve(Narrow<T> m, const __grid_constant__ cuda_axes items,
+                                                    const State<T, M> *before, int *agreed, cuda_solve_words *words) {
   __shared__ Affine<T, M> shared[Tile<T, M>::THREADS];
   __shared__ State<T, M> begins[Tile<T, M>::THREADS + 1];
   const int64_t lines = items.count * m.k;
@@ -381,8 +382,8 @@ cudaError_t run(cudaStream_t stream, Narrow<T> m, const cuda_axes &items, cuda_s
   }
   narrow_solve<T, M><<<grid, size, 0, stream>>>(m, items, before, agreed, words);
   if (m.rows > PIECE) {
-    narrow_serial<T, M><<<blocks(lines, MAX_X), SERIAL_THREADS, SERIAL_ROWS * sizeof(Step<T, M>), stream>>>(m, items,
-                                                                                                        agreed);
+    narrow_serial<T, M>
+        <<<blocks(lines, MAX_X), SERIAL_THREADS, SERIAL_ROWS * sizeof(Step<T, M>), stream>>>(m, items, agreed);
   }
   return cudaGetLastError();
 }

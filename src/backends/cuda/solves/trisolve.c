@@ -57,8 +57,8 @@ static lac_status solve_start(lac_context *ctx, const lac_band *band, const cuda
   cuda_scope scope;
 
   LAC_TRY(cuda_index_of(ctx, levels->order, &order));
-  LAC_TRY(cuda_scratch_take(ctx, "trisolve", is_narrow ? cuda_narrow_bytes(job, (int)reach) : sizeof *job->words,
-                            memory));
+  LAC_TRY(
+      cuda_scratch_take(ctx, "trisolve", is_narrow ? cuda_narrow_bytes(job, (int)reach) : sizeof *job->words, memory));
   job->words = memory->data;
   scope = cuda_begin(ctx);
   error = is_narrow ? cuda_launch_trisolve_narrow(ctx->stream, job, (int)reach)

@@ -36,8 +36,7 @@ static lac_status solve_start(lac_context *ctx, cuda_banded_solve_job *job, cuda
   job->fault = memory->data;
   rest = (char *)memory->data + 16;
   scope = cuda_begin(ctx);
-  error = is_three ? cuda_launch_tridiagonal(ctx->stream, job, rest)
-                   : cuda_launch_banded_solve(ctx->stream, job, rest);
+  error = is_three ? cuda_launch_tridiagonal(ctx->stream, job, rest) : cuda_launch_banded_solve(ctx->stream, job, rest);
   LAC_TRY(cuda_end(ctx, scope, error, "banded_solve"));
 done:
   return status;

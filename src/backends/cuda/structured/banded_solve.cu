@@ -97,12 +97,15 @@ __device__ bool choose_pivot(const Window<T> &w, int64_t below) {
   return size != 0;
 }
 
-/// The pivot's row off the `below` rows under it, in the `after` columns behind it and in the right-hand sides.
+/// The pivot's row off the `below` rows under it, in the `after` columns behind it and in the right-hand sides. The
+/// place of its column is then that of the column which enters the window.
 template <class T>
 __device__ void eliminate(const Window<T> &w, int64_t width, int64_t sides, int64_t below, int64_t after) {
   const T *pivot_row = w.row(0);
   for (int64_t i = threadIdx.x; i < below; i += blockDim.x) {
-    w.factors[i] = quotient(w.row(i + 1)[w.left], pivot_row[w.left]);
+    T *eliminated = w.row(i + 1) + w.left;
+    w.factors[i] = quotient(*eliminated, pivot_row[w.left]);
+    *eliminated = zero<T>();
   }
   __syncthreads();
   for (int64_t i = threadIdx.x / 32; i < below; i += blockDim.x / 32) {
@@ -258,8 +261,8 @@ cudaError_t run(cudaStream_t stream, const cuda_banded_solve_job *job, void *scr
     return launch(band_divide<T>, grid, stream, plan.m, items, fault);
   }
   if (plan.shared > SHARED_BYTES) {  // places alone
-    cudaError_t error = cudaFuncSetAttribute(band_down<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             static_cast<int>(plan.shared));
+    cudaError_t error =
+        cudaFuncSetAttribute(band_down<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(plan.shared));
     if (error != cudaSuccess) return error;
   }
   band_down<T><<<plan.grid, plan.threads, plan.shared, stream>>>(plan.m, items, fault);

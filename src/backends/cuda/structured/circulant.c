@@ -8,7 +8,7 @@
 #include "backends/cuda/backend.h"
 #include "backends/cuda/structured/structured.h"
 
-enum { CIRCULANT_DIRECT = 32 };                        // up to here n^2 products are less than three transforms
+enum { CIRCULANT_DIRECT = 32 };                          // up to here n^2 products are less than three transforms
 static const int64_t CIRCULANT_ROOM = (int64_t)1 << 24;  // numbers in Fourier space at a time, if one column has fewer
 
 /// A job in Fourier space, and the parts of its memory.
@@ -122,11 +122,11 @@ lac_status cuda_circulant_mm(lac_context *ctx, lac_form form, const lac_array *c
   job = job_of(c, x, y, 1, 2);
   if (job.part.n <= CIRCULANT_DIRECT) {
     scope = cuda_begin(ctx);
-    LAC_TRY(cuda_end(ctx, scope,
-                     cuda_launch_circulant_direct(ctx->stream, &job.part, lac_form_transposes(form),
-                                                  lac_form_conjugates(form), c->storage->data, x->storage->data,
-                                                  y->storage->data),
-                     "circulant_mm"));
+    LAC_TRY(cuda_end(
+        ctx, scope,
+        cuda_launch_circulant_direct(ctx->stream, &job.part, lac_form_transposes(form), lac_form_conjugates(form),
+                                     c->storage->data, x->storage->data, y->storage->data),
+        "circulant_mm"));
   } else {
     LAC_TRY(circulant_run(ctx, "circulant_mm", &job, form, c, x, y, NULL));
   }
@@ -216,10 +216,11 @@ lac_status cuda_circulant_solve(lac_context *ctx, lac_form form, const lac_array
   frequency = (int64_t)fault % job.part.n;
   LAC_CHECK(job.items > 1, LAC_ERR_SINGULAR,
             "circulant_solve: the eigenvalue of frequency %lld is zero to rounding; the matrix is singular", frequency);
-  LAC_FAIL(LAC_ERR_SINGULAR,
-           "circulant_solve: the eigenvalue of frequency %lld is zero to rounding in item %lld of the batch; the matrix "
-           "is singular",
-           frequency, (long long)joint_item(c, b, x, (int64_t)fault / job.part.n));
+  LAC_FAIL(
+      LAC_ERR_SINGULAR,
+      "circulant_solve: the eigenvalue of frequency %lld is zero to rounding in item %lld of the batch; the matrix "
+      "is singular",
+      frequency, (long long)joint_item(c, b, x, (int64_t)fault / job.part.n));
 done:
   cuda_scratch_release(ctx, &job.memory);
   return status;

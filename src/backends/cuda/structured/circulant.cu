@@ -147,8 +147,8 @@ __global__ void __launch_bounds__(BLOCK)
   }
 }
 
-__global__ void __launch_bounds__(BLOCK) multiply(Units m, const __grid_constant__ cuda_axes items,
-                                                  const Wide *__restrict__ c, Wide *__restrict__ x) {
+__global__ void __launch_bounds__(BLOCK)
+    multiply(Units m, const __grid_constant__ cuda_axes items, const Wide *__restrict__ c, Wide *__restrict__ x) {
   for (int64_t item = blockIdx.y; item < items.count; item += gridDim.y) {
     const Wide *mine = c + locate(items, item).x;
     Wide *row = x + item * m.units * m.n;
@@ -159,9 +159,9 @@ __global__ void __launch_bounds__(BLOCK) multiply(Units m, const __grid_constant
 }
 
 /// sums[item, f] = sum over the columns of u conj(v), in order.
-__global__ void __launch_bounds__(BLOCK) add_columns(int64_t n, int64_t items, int64_t count, int adds,
-                                                     const Wide *__restrict__ u, const Wide *__restrict__ v,
-                                                     Wide *__restrict__ sums) {
+__global__ void __launch_bounds__(BLOCK)
+    add_columns(int64_t n, int64_t items, int64_t count, int adds, const Wide *__restrict__ u,
+                const Wide *__restrict__ v, Wide *__restrict__ sums) {
   for (int64_t e = thread_index(); e < n * items; e += thread_count()) {
     const int64_t item = e / n, f = e - item * n;
     Wide sum = adds ? sums[e] : Wide{0, 0};
@@ -188,8 +188,7 @@ __global__ void __launch_bounds__(BLOCK)
 
 Units units_of(const cuda_circulant_part *part, int paired) {
   paired = paired && !is_complex(part->dtype);
-  return {part->n,      part->k, part->first, part->count, paired ? (part->count + 1) / 2 : part->count,
-          paired};
+  return {part->n, part->k, part->first, part->count, paired ? (part->count + 1) / 2 : part->count, paired};
 }
 
 }  // namespace
@@ -201,8 +200,8 @@ cudaError_t cuda_launch_circulant_direct(cudaStream_t stream, const cuda_circula
   const cuda_axes &items = part->batch.kept;
   return with_dtype(part->dtype, [&](auto number) {
     using T = decltype(number);
-    return launch(direct_mm<T>, grid_of(part->n * part->k, items.count), stream, part->n, part->k, items,
-                  transposed, conj, static_cast<const T *>(c), static_cast<const T *>(x), static_cast<T *>(y));
+    return launch(direct_mm<T>, grid_of(part->n * part->k, items.count), stream, part->n, part->k, items, transposed,
+                  conj, static_cast<const T *>(c), static_cast<const T *>(x), static_cast<T *>(y));
   });
 }
 
@@ -262,11 +261,11 @@ cudaError_t cuda_launch_circulant_multiply(cudaStream_t stream, const cuda_circu
   return launch(multiply, grid_of(units.n * units.units, items.count), stream, units, items, wide(c), wide(x));
 }
 
-cudaError_t cuda_launch_circulant_add(cudaStream_t stream, const cuda_circulant_part *part, int adds, const cuda_wide *u,
-                                      const cuda_wide *v, cuda_wide *sums) {
+cudaError_t cuda_launch_circulant_add(cudaStream_t stream, const cuda_circulant_part *part, int adds,
+                                      const cuda_wide *u, const cuda_wide *v, cuda_wide *sums) {
   const int64_t items = part->batch.kept.count;
-  return launch(add_columns, grid_of(part->n * items, 1), stream, part->n, items, part->count, adds, wide(u),
-                wide(v), wide(sums));
+  return launch(add_columns, grid_of(part->n * items, 1), stream, part->n, items, part->count, adds, wide(u), wide(v),
+                wide(sums));
 }
 
 cudaError_t cuda_launch_circulant_conj(cudaStream_t stream, int64_t count, cuda_wide *x) {

@@ -148,9 +148,9 @@ __global__ void __launch_bounds__(BLOCK) fill_chirp(int64_t n, int64_t size, Wid
 // -- Bluestein -------------------------------------------------------------------------------------------------------
 
 /// to [count, size] = x chirp, and zeros behind it.
-__global__ void __launch_bounds__(BLOCK) chirp_in(int64_t n, int64_t size, int64_t count,
-                                                  const Wide *__restrict__ chirp, const Wide *__restrict__ x,
-                                                  Wide *__restrict__ to) {
+__global__ void __launch_bounds__(BLOCK)
+    chirp_in(int64_t n, int64_t size, int64_t count, const Wide *__restrict__ chirp, const Wide *__restrict__ x,
+             Wide *__restrict__ to) {
   for (int64_t t = blockIdx.y; t < count; t += gridDim.y) {
     for (int64_t i = thread_index(); i < size; i += thread_count()) {
       to[t * size + i] = i < n ? x[t * n + i] * chirp[i] : Wide{0, 0};
@@ -159,8 +159,8 @@ __global__ void __launch_bounds__(BLOCK) chirp_in(int64_t n, int64_t size, int64
 }
 
 /// x = conj(x kernel): the inverse transform is the conjugate of the transform of the conjugate.
-__global__ void __launch_bounds__(BLOCK) chirp_convolve(int64_t size, int64_t count, const Wide *__restrict__ kernel,
-                                                        Wide *__restrict__ x) {
+__global__ void __launch_bounds__(BLOCK)
+    chirp_convolve(int64_t size, int64_t count, const Wide *__restrict__ kernel, Wide *__restrict__ x) {
   for (int64_t t = blockIdx.y; t < count; t += gridDim.y) {
     for (int64_t i = thread_index(); i < size; i += thread_count()) {
       x[t * size + i] = conj_of(x[t * size + i] * kernel[i]);
@@ -168,9 +168,9 @@ __global__ void __launch_bounds__(BLOCK) chirp_convolve(int64_t size, int64_t co
   }
 }
 
-__global__ void __launch_bounds__(BLOCK) chirp_out(int64_t n, int64_t size, int64_t count,
-                                                   const Wide *__restrict__ chirp, const Wide *__restrict__ from,
-                                                   Wide *__restrict__ x) {
+__global__ void __launch_bounds__(BLOCK)
+    chirp_out(int64_t n, int64_t size, int64_t count, const Wide *__restrict__ chirp, const Wide *__restrict__ from,
+              Wide *__restrict__ x) {
   for (int64_t t = blockIdx.y; t < count; t += gridDim.y) {
     for (int64_t i = thread_index(); i < n; i += thread_count()) {
       x[t * n + i] = conj_of(from[t * size + i]) * chirp[i];

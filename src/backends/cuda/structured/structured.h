@@ -119,8 +119,8 @@ cudaError_t cuda_launch_circulant_multiply(cudaStream_t stream, const cuda_circu
 
 /// sums [items, n] = sum over the columns of u conj(v), added to what is there if `adds`; and that, conjugated and over
 /// n after its transform, to s.
-cudaError_t cuda_launch_circulant_add(cudaStream_t stream, const cuda_circulant_part *part, int adds, const cuda_wide *u,
-                                      const cuda_wide *v, cuda_wide *sums);
+cudaError_t cuda_launch_circulant_add(cudaStream_t stream, const cuda_circulant_part *part, int adds,
+                                      const cuda_wide *u, const cuda_wide *v, cuda_wide *sums);
 cudaError_t cuda_launch_circulant_conj(cudaStream_t stream, int64_t count, cuda_wide *x);
 cudaError_t cuda_launch_circulant_sums(cudaStream_t stream, lac_dtype dtype, int64_t n, int64_t items,
                                        const cuda_wide *sums, void *s);
