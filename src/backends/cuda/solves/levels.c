@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file levels.c
+/// Level sets: found in one walk over the rows, in the order of substitution, and a counting sort.
+
+#include "backends/cuda/solves/levels.h"
+
+static void levels_free(lac_object *object) {
+  cuda_levels *levels = (cuda_levels *)object;
+  lac_object_release(levels->order);
+  lac_free(levels);
+}
+
+static const lac_kind levels_kind = {"cuda levels", levels_free};
+
+static int levels_match(const lac_object *object, const void *key) {
+  const cuda_levels *kept = (const cuda_levels *)object, *wanted = key;
+  return kept->transposed == wanted->transposed && kept->is_lower == wanted->is_lower;
+}
+
+/// The level of each row; returns how many levels there are.
+static int64_t levels_find(const lac_rows *rows, bool is_lower, int64_t *level) {
+  int64_t count = 0;
+  for (int64_t n = 0; n < rows->rows; ++n) {
+    int64_t i = is_lower ? n : rows->rows - 1 - n, mine = 0, end = lac_buffer_get(rows->offsets, i + 1);
+    for (int64_t p = lac_buffer_get(rows->offsets, i); p < end; ++p) {
+      int64_t j = lac_buffer_get(rows->columns, p);
+      if ((is_lower ? j < i : j > i) && level[j] >= mine) mine = level[j] + 1;
+    }
+    level[i] = mine;
+    if (mine >= count) count = mine + 1;
+  }
+  return count;
+}
+
+/// The rows sorted by level.
+static lac_status levels_sort(lac_context *ctx, const lac_rows *rows, const int64_t *level, cuda_levels *levels) {
+  lac_status status = LAC_OK;
+  int64_t *begin = NULL;
+
+  LAC_ALLOC(begin, levels->count + 1);
+  LAC_TRY(lac_buffer_create(ctx, rows->columns->type, rows->rows, &levels->order));
+  for (int64_t i = 0; i < rows->rows; ++i) ++begin[level[i] + 1];
+  for (int64_t l = 1; l <= levels->count; ++l) begin[l] += begin[l - 1];
+  for (int64_t i = 0; i < rows->rows; ++i) lac_buffer_set(levels->order, begin[level[i]]++, i);
+done:
+  lac_free(begin);
+  return status;
+}
+
+static lac_status levels_make(lac_context *ctx, const lac_pattern *p, cuda_levels *levels) {
+  lac_status status = LAC_OK;
+  int64_t *level = NULL;
+  lac_rows rows;
+
+  LAC_TRY(lac_pattern_walk(ctx, p, levels->transposed, &rows));
+  LAC_TRY(lac_rows_host(ctx, &rows));
+  LAC_ALLOC(level, rows.rows);
+  levels->count = levels_find(&rows, levels->is_lower, level);
+  LAC_TRY(levels_sort(ctx, &rows, level, levels));
+done:
+  lac_free(level);
+  return status;
+}
+
+lac_status cuda_levels_get(lac_context *ctx, const lac_pattern *p, bool transposed, bool is_lower, cuda_levels **out) {
+  lac_status status = LAC_OK;
+  cuda_levels key = {.transposed = transposed, .is_lower = is_lower}, *made = NULL;
+  cuda_levels *levels = (cuda_levels *)lac_pattern_find_cached(p, &levels_kind, levels_match, &key);
+
+  if (!levels) {
+    LAC_ALLOC(made, 1);
+    lac_object_init(&made->object, &levels_kind);
+    made->transposed = transposed;
+    made->is_lower = is_lower;
+    LAC_TRY(levels_make(ctx, p, made));
+    LAC_TRY(lac_pattern_add_cached(ctx, p, &made->object, p->rows * (int64_t)lac_index_size(made->order->type)));
+    levels = made, made = NULL;
+  }
+  *out = levels;
+done:
+  lac_object_release(made);
+  return status;
+}
