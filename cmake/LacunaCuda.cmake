@@ -2,7 +2,7 @@
 # Sets LACUNA_HAVE_CUDA, LACUNA_CUDA_SOURCES and LACUNA_CUDA_LIBRARIES.
 set(LACUNA_HAVE_CUDA OFF)
 set(cuda_room ${PROJECT_SOURCE_DIR}/src/backends/cuda)
-file(GLOB cuda_sources CONFIGURE_DEPENDS ${cuda_room}/*.cu ${cuda_room}/*.c)
+file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${cuda_room}/*.cu ${cuda_room}/*.c)
 if(LACUNA_CUDA STREQUAL "OFF" OR NOT cuda_sources)
   return()
 endif()
