@@ -140,8 +140,7 @@ def with_cupy(peers, f):
 
 
 def product(bench, name, m, k, **bars):
-    x = torch.randn(m.shape[1], k, dtype=m.a.dtype, device="cuda") if k > 1 else torch.randn(m.shape[1], dtype=m.a.dtype,
-                                                                                          device="cuda")  # fmt: skip
+    x = torch.randn((m.shape[1], k) if k > 1 else m.shape[1], dtype=m.a.dtype, device="cuda")
     peers = with_cupy({"torch": lambda: m.torch @ x}, lambda: m.cupy @ cupy.asarray(x))
     size = m.bytes + (m.shape[0] + m.shape[1]) * k * x.element_size()
     bench.row(name, m, lambda: lt.spmm(m.pattern, m.a, x), peers, size, **bars)

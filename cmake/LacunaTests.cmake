@@ -194,5 +194,6 @@ endif()
 if(LACUNA_HAVE_CUDA AND EXISTS ${PROJECT_SOURCE_DIR}/bench/tune_cuda.cu)
   add_executable(bench.tune_cuda bench/tune_cuda.cu)
   target_include_directories(bench.tune_cuda PRIVATE include src)
-  set_target_properties(bench.tune_cuda PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench OUTPUT_NAME tune_cuda)
+  set_target_properties(bench.tune_cuda PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench
+                        OUTPUT_NAME tune_cuda)
 endif()

@@ -4,9 +4,9 @@
 ///
 ///     s_z = sum over c of u[row z, c] conj(v[column z, c])
 ///
-/// One column: a thread to a slot. Several: a group of lanes takes SLOTS slots that follow each other, reads 16 bytes at
-/// a time where they are aligned, and a row of u once where slots share it; the sums of all of them are folded together
-/// by one fixed tree.
+/// One column: a thread to a slot. Several: a group of lanes takes SLOTS slots that follow each other, reads 16 bytes
+/// at a time where they are aligned, and a row of u once where slots share it; the sums of all of them are folded
+/// together by one fixed tree.
 
 #include "backends/cuda/products/products.h"
 #include "backends/cuda/grid.cuh"

@@ -4,10 +4,10 @@
 ///
 ///     y[i, :] = sum over the entries p of row i of a[slot p] x[column p, :]
 ///
-/// Neighbouring lanes take neighbouring columns of x, 16 bytes each where they are aligned. A block takes some rows that
-/// follow each other, so that the rows of x which they share are in its cache, and loads their entries once into shared
-/// memory; then each group of lanes has several rows of x on their way at a time. Uneven rows are cut into pieces
-/// (lines.h), a group of lanes to each. A^T is walked by its own rows through slots: no atomics.
+/// Neighbouring lanes take neighbouring columns of x, 16 bytes each where they are aligned. A block takes some rows
+/// that follow each other, so that the rows of x which they share are in its cache, and loads their entries once into
+/// shared memory; then each group of lanes has several rows of x on their way at a time. Uneven rows are cut into
+/// pieces (lines.h), a group of lanes to each. A^T is walked by its own rows through slots: no atomics.
 
 #include "backends/cuda/products/matrix.cuh"
 
