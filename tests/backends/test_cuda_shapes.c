@@ -13,7 +13,10 @@
 typedef struct call {
   const lac_pattern *p, *q, *r;
   const lac_map *map;
+  const lac_format *format;
   lac_form form, other;
+  lac_segment what;
+  int64_t full;
   uint32_t mask;
   lac_binary op;
   twin *in[2], *out;
@@ -138,24 +141,350 @@ static void products_agree_for_every_batch_and_width(lac_context *ctx) {
   close_both();
 }
 
-/// More rows than a block of threads has, of very different length.
-static void long_and_short_rows_agree(lac_context *ctx) {
-  enum { ROWS = 20000, LONG = 5000 };
+/// A pattern whose rows have the lengths 0, 1, 7, 33 and, some of them, `longest`.
+static lac_pattern *pattern_uneven(int64_t rows, int64_t longest, lac_width width) {
+  static const int64_t lengths[] = {0, 1, 7, 0, 33, 1, 0, 2};
   lac_pattern *p = NULL;
-  int64_t count = 0, *row = NULL, *col = NULL;
+  size_t mark = scratch_mark();
+  int64_t count = 0, room = 6 * rows + 3 * longest + 64, *row = scratch((size_t)room * sizeof *row),
+          *col = scratch((size_t)room * sizeof *col);
+  for (int64_t i = 0; i < rows; ++i) {
+    int64_t length = i == 1 || i == rows / 2 || i == rows - 1 ? longest - i % 3 : lengths[i % 8];
+    for (int64_t e = 0; e < length; ++e) row[count] = i, col[count++] = (i * 7 + e) % longest;
+  }
+  must(CPU, lac_pattern_from_coo(contexts[CPU], rows, longest, count, LAC_I64, row, col, width, &p, NULL));
+  scratch_release(mark);
+  return p;
+}
+
+static void long_and_short_rows_agree(lac_context *ctx) {
+  static const int64_t columns[] = {1, 3, 4, 32, 33, 128, 129};
+  static const lac_width widths[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
   open_both(ctx);
-  row = scratch((ROWS + 2 * LONG) * sizeof *row), col = scratch((ROWS + 2 * LONG) * sizeof *col);
-  for (int64_t i = 0; i < ROWS; i += 2) row[count] = i, col[count++] = i * 7 % LONG;
-  for (int64_t j = 0; j < LONG; ++j) row[count] = 1, col[count++] = j;
-  for (int64_t j = 0; j < LONG; j += 3) row[count] = ROWS - 1, col[count++] = j;
-  must(CPU, lac_pattern_from_coo(contexts[CPU], ROWS, LONG, count, LAC_I64, row, col, LAC_WIDTH_AUTO, &p, NULL));
+  for (int w = 0; w < 3; ++w) {
+    lac_pattern *p = pattern_uneven(w ? 900 : 20000, 5000, widths[w]);
+    for (int d = 0; d < 4; ++d) {
+      size_t mark = scratch_mark();
+      for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form) {
+        compare_products(dtypes[d], p, (lac_form)form, 1, 0);
+        compare_products(dtypes[d], p, (lac_form)form, 5, 0);
+      }
+      for (size_t k = 0; w && k < sizeof columns / sizeof *columns; ++k)
+        compare_products(dtypes[d], p, LAC_PLAIN, columns[k], 0);
+      for (int batch = 1; w == 1 && batch < BATCHES; ++batch) {
+        compare_products(dtypes[d], p, LAC_ADJOINT, 1, batch);
+        compare_products(dtypes[d], p, LAC_PLAIN, 6, batch);
+      }
+      scratch_release(mark);
+    }
+    lac_pattern_destroy(&p);
+  }
+  close_both();
+}
+
+/// One row of all entries, and few rows of many.
+static void few_rows_agree(lac_context *ctx) {
+  open_both(ctx);
+  for (int64_t rows = 1; rows <= 40; rows += 39) {
+    lac_pattern *p = pattern_random(rows, 9000, rows == 1 ? 9000 : 700, LAC_WIDTH_AUTO, 5);
+    for (int d = 0; d < 4; ++d) {
+      compare_products(dtypes[d], p, LAC_PLAIN, 1, 0);
+      compare_products(dtypes[d], p, LAC_PLAIN, 1, 2);
+      compare_products(dtypes[d], p, LAC_PLAIN, 34, 0);
+      compare_products(dtypes[d], p, LAC_TRANSPOSED, 3, 0);
+    }
+    lac_pattern_destroy(&p);
+  }
+  close_both();
+}
+
+/// The same numbers from one place further on.
+static twin twin_behind(const twin *x, lac_dtype dtype, int64_t rows, int64_t k) {
+  lac_meta meta = meta_of(dtype, 2, (int64_t[]){rows, k});
+  twin y;
+  for (int b = 0; b < 2; ++b)
+    must(b, lac_array_wrap(contexts[b], &meta, (char *)x->on[b]->storage->data + lac_dtype_size(dtype), &y.on[b]));
+  return y;
+}
+
+static void products_of_unaligned_columns_agree(lac_context *ctx) {
+  static const int64_t columns[] = {1, 2, 4, 32, 128};
+  open_both(ctx);
+  lac_pattern *p = pattern_random(310, 270, 5, LAC_WIDTH_AUTO, 3);
   for (int d = 0; d < 4; ++d) {
-    for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form) {
-      compare_products(dtypes[d], p, (lac_form)form, 1, 0);
-      compare_products(dtypes[d], p, (lac_form)form, 5, 0);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
+      int64_t k = columns[i];
+      twin a = twin_random(dtypes[d], 1, &p->nnz, 1), s = twin_new(dtypes[d], 1, &p->nnz);
+      twin from = twin_random(dtypes[d], 1, (int64_t[]){p->cols * k + 1}, 2);
+      twin to = twin_random(dtypes[d], 1, (int64_t[]){p->rows * k + 1}, 3);
+      twin x = twin_behind(&from, dtypes[d], p->cols, k), y = twin_behind(&to, dtypes[d], p->rows, k);
+      compare(run_sddmm, &(call){.p = p, .in = {&y, &x}, .out = &s}, "unaligned sddmm");
+      compare(run_spmm, &(call){.p = p, .in = {&a, &x}, .out = &y}, "unaligned spmm");
+      twin_destroy(&x), twin_destroy(&y), twin_destroy(&from), twin_destroy(&to), twin_destroy(&a), twin_destroy(&s);
     }
   }
   lac_pattern_destroy(&p);
+  close_both();
+}
+
+// -- blocks and sliced ELL -------------------------------------------------------------------------------------------
+
+static lac_status run_sell(const lac_kernels *k, lac_context *ctx, const call *c, int b) {
+  return k->sell_mm(ctx, c->format, c->in[0]->on[b], c->in[1]->on[b], c->out->on[b]);
+}
+
+static void compare_blocks(lac_dtype dtype, const lac_pattern *p, lac_form form, int64_t k, int batch) {
+  bool turned = form & LAC_TRANSPOSED;
+  int64_t rows = p->rows * p->br, cols = p->cols * p->bc, shape[5];
+  int n = batches[batch].ndim, ndim;
+
+  ndim = shape_of(shape, n, batches[batch].x, 3, (int64_t[]){p->nnz, p->br, p->bc});
+  twin a = twin_random(dtype, ndim, shape, 1);
+  ndim = shape_of(shape, n, batches[batch].y, 2, (int64_t[]){turned ? rows : cols, k});
+  twin x = twin_random(dtype, ndim, shape, 2);
+  ndim = shape_of(shape, n, batches[batch].out, 2, (int64_t[]){turned ? cols : rows, k});
+  twin y = twin_new(dtype, ndim, shape);
+  compare(run_spmm, &(call){.p = p, .form = form, .in = {&a, &x}, .out = &y}, "spmm with blocks");
+  twin_destroy(&a), twin_destroy(&x), twin_destroy(&y);
+
+  ndim = shape_of(shape, n, batches[batch].x, 2, (int64_t[]){rows, k});
+  twin u = twin_random(dtype, ndim, shape, 3);
+  ndim = shape_of(shape, n, batches[batch].y, 2, (int64_t[]){cols, k});
+  twin v = twin_random(dtype, ndim, shape, 4);
+  ndim = shape_of(shape, n, batches[batch].out, 3, (int64_t[]){p->nnz, p->br, p->bc});
+  twin s = twin_new(dtype, ndim, shape);
+  compare(run_sddmm, &(call){.p = p, .in = {&u, &v}, .out = &s}, "sddmm with blocks");
+  twin_destroy(&u), twin_destroy(&v), twin_destroy(&s);
+}
+
+static void products_with_blocks_agree(lac_context *ctx) {
+  static const int64_t sizes[][2] = {{1, 3}, {2, 2}, {3, 3}, {5, 4}, {12, 7}}, columns[] = {1, 3, 4, 33, 64};
+  open_both(ctx);
+  for (int i = 0; i < 5; ++i) {
+    size_t mark = scratch_mark();
+    lac_pattern *p = NULL;
+    const sketch *s = sketch_random(60, 50, i == 4 ? 0.6 : 0.08, 3);
+    must(CPU, sketch_block_pattern(contexts[CPU], s, sizes[i][0], sizes[i][1], (lac_width)(1 + i % 3), &p));
+    for (int d = 0; d < 4; ++d) {
+      for (int k = 0; k < 5; ++k) compare_blocks(dtypes[d], p, (lac_form)(k % 4), columns[k], 0);
+      for (int batch = 1; batch < BATCHES; ++batch)
+        compare_blocks(dtypes[d], p, (lac_form)(batch % 4), 1 + 3 * (batch % 2), batch);
+    }
+    lac_pattern_destroy(&p);
+    scratch_release(mark);
+  }
+  close_both();
+}
+
+static void sliced_rows_agree(lac_context *ctx) {
+  static const int64_t slices[] = {1, 5, 8, 32, 64}, columns[] = {1, 3, 4, 33, 64};
+  open_both(ctx);
+  for (int i = 0; i < 10; ++i) {
+    size_t mark = scratch_mark();
+    lac_pattern *p =
+        i < 5 ? pattern_random(301, 270, 6, (lac_width)(1 + i % 3), 3) : pattern_uneven(301, 300, LAC_WIDTH_AUTO);
+    lac_format *f = NULL;
+    must(CPU, lac_format_sell(contexts[CPU], p, slices[i % 5], i % 2 ? 1 : 128, &f));
+    for (int d = 0; d < 4; ++d) {
+      for (int k = 0; k < 5; ++k) {
+        twin a = twin_random(dtypes[d], 1, &f->size, 1);
+        twin x = twin_random(dtypes[d], 3, (int64_t[]){2, p->cols, columns[k]}, 2);
+        twin y = twin_new(dtypes[d], 3, (int64_t[]){2, p->rows, columns[k]});
+        compare(run_sell, &(call){.format = f, .in = {&a, &x}, .out = &y}, "sell_mm");
+        twin_destroy(&a), twin_destroy(&x), twin_destroy(&y);
+      }
+    }
+    lac_format_destroy(&f);
+    lac_pattern_destroy(&p);
+    scratch_release(mark);
+  }
+  close_both();
+}
+
+// -- groups of a map -------------------------------------------------------------------------------------------------
+
+static lac_status run_segment(const lac_kernels *k, lac_context *ctx, const call *c, int b) {
+  return k->segment(ctx, c->what, c->map, c->full, c->in[0]->on[b], c->out->on[b]);
+}
+
+static lac_status run_segment_scale(const lac_kernels *k, lac_context *ctx, const call *c, int b) {
+  return k->segment_scale(ctx, c->map, c->in[0]->on[b], c->in[1]->on[b], c->out->on[b]);
+}
+
+static lac_status run_segment_dot(const lac_kernels *k, lac_context *ctx, const call *c, int b) {
+  return k->segment_dot(ctx, c->map, c->in[0]->on[b], c->in[1]->on[b], c->out->on[b]);
+}
+
+static lac_status run_gather_mm(const lac_kernels *k, lac_context *ctx, const call *c, int b) {
+  return k->gather_mm(ctx, c->map, c->form, c->in[0]->on[b], c->in[1]->on[b], c->out->on[b]);
+}
+
+static lac_status run_gather_outer(const lac_kernels *k, lac_context *ctx, const call *c, int b) {
+  return k->gather_outer(ctx, c->map, c->in[0]->on[b], c->in[1]->on[b], c->out->on[b]);
+}
+
+/// Groups by their lengths: short ones, ones of a part of a warp, of a warp, of a block, uneven ones, a few of very
+/// many, and nothing at all. Inputs come in runs, or mixed and with every seventh dropped.
+enum { GROUPINGS = 7 };
+static lac_map *map_grouped(int kind, bool is_mixed) {
+  static const int64_t lengths[] = {4, 20, 70, 600, 0, 6000, 0}, counts[] = {700, 130, 40, 9, 800, 2, 3};
+  static const int64_t uneven[] = {0, 1, 7, 0, 33, 1, 0, 2};
+  int64_t outputs = counts[kind], inputs = 0, *target = scratch(15000 * sizeof *target);
+  lac_map *map = NULL;
+  size_t mark = scratch_mark();
+  for (int64_t j = 0; j < outputs; ++j) {
+    int64_t length =
+        kind == 4 ? (j == 3 || j == outputs - 1 ? 5000 : uneven[j % 8]) : lengths[kind] + j % 2 * (kind < 6);
+    for (int64_t e = 0; e < length; ++e) target[inputs++] = j;
+  }
+  for (int64_t i = 0; is_mixed && i < inputs; ++i) {
+    int64_t other = i * 7919 % inputs, keep = target[i];
+    target[i] = target[other], target[other] = i % 7 ? keep : -1;
+  }
+  must(CPU, lac_map_create(contexts[CPU], inputs, outputs, target, &map));
+  scratch_release(mark);
+  return map;
+}
+
+static void compare_segments(lac_dtype dtype, const lac_map *map, int64_t full, int batch) {
+  bool is_of_groups[] = {[LAC_SEGMENT_LOGSUMEXP] = true,
+                         [LAC_SEGMENT_MAX] = true,
+                         [LAC_SEGMENT_MIN] = true,
+                         [LAC_SEGMENT_MIN_TIES] = false};
+  twin x = twin_random(dtype, 2, (int64_t[]){batch, map->inputs}, 1);
+  for (int what = LAC_SEGMENT_LOGSUMEXP; what <= LAC_SEGMENT_MIN_TIES; ++what) {
+    twin y = twin_new(dtype, 2, (int64_t[]){batch, is_of_groups[what] ? map->outputs : map->inputs});
+    compare(run_segment, &(call){.what = (lac_segment)what, .map = map, .full = full, .in = {&x}, .out = &y},
+            "segment");
+    twin_destroy(&y);
+  }
+  twin_destroy(&x);
+}
+
+static void reductions_of_groups_agree(lac_context *ctx) {
+  open_both(ctx);
+  for (int kind = 0; kind < 2 * GROUPINGS; ++kind) {
+    size_t mark = scratch_mark();
+    lac_map *map = map_grouped(kind / 2, kind % 2);
+    for (int d = 0; d < 2; ++d) {
+      for (int full = 0; full < 2; ++full) {
+        compare_segments(dtypes[d], map, full * 7000, 1);
+        compare_segments(dtypes[d], map, full * 7000, 3);
+      }
+    }
+    lac_map_destroy(&map);
+    scratch_release(mark);
+  }
+  close_both();
+}
+
+/// Infinities and NaN, wherever a group is worked on.
+static void edges_of_groups_agree(lac_context *ctx) {
+  static const double edges[] = {INFINITY, -INFINITY, NAN};
+  open_both(ctx);
+  for (int kind = 0; kind < 12; ++kind) {
+    for (int edge = 0; edge < 3; ++edge) {
+      size_t mark = scratch_mark();
+      lac_map *map = map_grouped(kind / 2, kind % 2);
+      double *host = numbers(LAC_F64, map->inputs, 1), *got[2];
+      for (int64_t i = 0; i < map->inputs; ++i) {
+        if (edge == 1 ? i % 5 < 4 : i % 53 == 7) host[i] = edges[edge];
+      }
+      for (int what = LAC_SEGMENT_LOGSUMEXP; what <= LAC_SEGMENT_MIN_TIES; ++what) {
+        bool is_each = what == LAC_SEGMENT_SOFTMAX || what >= LAC_SEGMENT_MAX_TIES;
+        int64_t count = is_each ? map->inputs : map->outputs;
+        twin x, y = twin_new(LAC_F64, 1, &count);
+        for (int b = 0; b < 2; ++b) {
+          must(b, lac_array_from(contexts[b], LAC_F64, 1, &map->inputs, host, LAC_OWNERSHIP_COPY, &x.on[b]));
+          must(b, contexts[b]->kernels->segment(contexts[b], (lac_segment)what, map, 0, x.on[b], y.on[b]));
+          got[b] = scratch((size_t)count * sizeof *got[b]);
+          must(b, lac_array_read(contexts[b], y.on[b], got[b]));
+        }
+        for (int64_t i = 0; i < count; ++i) {
+          double w = got[CPU][i], g = got[CUDA][i];
+          CHECK(isnan(w) ? isnan(g) : isinf(w) ? g == w : fabs(g - w) <= 1e-12 * fmax(1, fabs(w)));
+        }
+        twin_destroy(&x), twin_destroy(&y);
+      }
+      lac_map_destroy(&map);
+      scratch_release(mark);
+    }
+  }
+  close_both();
+}
+
+static void compare_scaled(lac_dtype dtype, const lac_map *map, int batch) {
+  int n = batches[batch].ndim, ndim;
+  int64_t shape[4];
+
+  ndim = shape_of(shape, n, batches[batch].x, 1, &map->outputs);
+  twin d = twin_random(dtype, ndim, shape, 1);
+  ndim = shape_of(shape, n, batches[batch].y, 1, &map->inputs);
+  twin a = twin_random(dtype, ndim, shape, 2);
+  ndim = shape_of(shape, n, batches[batch].out, 1, &map->inputs);
+  twin y = twin_new(dtype, ndim, shape);
+  compare(run_segment_scale, &(call){.map = map, .in = {&d, &a}, .out = &y}, "segment_scale");
+  ndim = shape_of(shape, n, batches[batch].x, 1, &map->inputs);
+  twin u = twin_random(dtype, ndim, shape, 3);
+  ndim = shape_of(shape, n, batches[batch].out, 1, &map->outputs);
+  twin s = twin_new(dtype, ndim, shape);
+  compare(run_segment_dot, &(call){.map = map, .in = {&u, &a}, .out = &s}, "segment_dot");
+  twin_destroy(&d), twin_destroy(&a), twin_destroy(&y), twin_destroy(&u), twin_destroy(&s);
+}
+
+static void products_of_groups_agree(lac_context *ctx) {
+  open_both(ctx);
+  for (int kind = 0; kind < 2 * GROUPINGS; ++kind) {
+    lac_map *map = map_grouped(kind / 2, kind % 2);
+    for (int d = 0; d < 4; ++d) {
+      size_t mark = scratch_mark();
+      for (int batch = 0; batch < BATCHES; ++batch) compare_scaled(dtypes[d], map, batch);
+      scratch_release(mark);
+    }
+    lac_map_destroy(&map);
+  }
+  close_both();
+}
+
+static void compare_gathers(lac_dtype dtype, const lac_map *map, lac_form form, const int64_t size[2], int batch) {
+  bool turned = form & LAC_TRANSPOSED;
+  int64_t d = size[0], e = size[1], shape[5];
+  int n = batches[batch].ndim, ndim;
+
+  ndim = shape_of(shape, n, batches[batch].x, 2, (int64_t[]){map->inputs, turned ? e : d});
+  twin a = twin_random(dtype, ndim, shape, 1);
+  ndim = shape_of(shape, n, batches[batch].y, 3, (int64_t[]){map->outputs, d, e});
+  twin b = twin_random(dtype, ndim, shape, 2);
+  ndim = shape_of(shape, n, batches[batch].out, 2, (int64_t[]){map->inputs, turned ? d : e});
+  twin y = twin_new(dtype, ndim, shape);
+  compare(run_gather_mm, &(call){.map = map, .form = form, .in = {&a, &b}, .out = &y}, "gather_mm");
+  twin_destroy(&a), twin_destroy(&b), twin_destroy(&y);
+
+  ndim = shape_of(shape, n, batches[batch].x, 2, (int64_t[]){map->inputs, d});
+  twin u = twin_random(dtype, ndim, shape, 3);
+  ndim = shape_of(shape, n, batches[batch].y, 2, (int64_t[]){map->inputs, e});
+  twin v = twin_random(dtype, ndim, shape, 4);
+  ndim = shape_of(shape, n, batches[batch].out, 3, (int64_t[]){map->outputs, d, e});
+  twin w = twin_new(dtype, ndim, shape);
+  compare(run_gather_outer, &(call){.map = map, .in = {&u, &v}, .out = &w}, "gather_outer");
+  twin_destroy(&u), twin_destroy(&v), twin_destroy(&w);
+}
+
+static void matrices_of_groups_agree(lac_context *ctx) {
+  static const int64_t sizes[][2] = {{1, 1}, {3, 5}, {17, 64}, {33, 70}};
+  open_both(ctx);
+  for (int kind = 0; kind < 2 * GROUPINGS; ++kind) {
+    lac_map *map = map_grouped(kind / 2, kind % 2);
+    for (int d = 0; d < 4; ++d) {
+      size_t mark = scratch_mark();
+      for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form)
+        compare_gathers(dtypes[d], map, (lac_form)form, sizes[(form + kind) % (kind == 0 ? 2 : 4)], 0);
+      for (int batch = 1; batch < BATCHES; ++batch)
+        compare_gathers(dtypes[d], map, (lac_form)(batch % 4), sizes[1], batch);
+      scratch_release(mark);
+    }
+    lac_map_destroy(&map);
+  }
   close_both();
 }
 
@@ -369,8 +698,10 @@ static void unaligned_arrays_agree(lac_context *ctx) {
   close_both();
 }
 
-#define TESTS                                                                                               \
-  products_agree_at_every_row_length, products_agree_for_every_batch_and_width, long_and_short_rows_agree,  \
-      sampled_products_agree, sums_and_broadcasts_agree, inner_products_agree, broadcast_arithmetic_agrees, \
+#define TESTS                                                                                                \
+  products_agree_at_every_row_length, products_agree_for_every_batch_and_width, long_and_short_rows_agree,   \
+      few_rows_agree, products_of_unaligned_columns_agree, products_with_blocks_agree, sliced_rows_agree,    \
+      reductions_of_groups_agree, edges_of_groups_agree, products_of_groups_agree, matrices_of_groups_agree, \
+      sampled_products_agree, sums_and_broadcasts_agree, inner_products_agree, broadcast_arithmetic_agrees,  \
       maps_agree, unaligned_arrays_agree
 TWIN_MAIN(TESTS)

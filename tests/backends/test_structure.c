@@ -46,6 +46,15 @@ static void check_buffers(lac_context *ctx, const lac_buffer *a, const lac_buffe
   for (int64_t i = 0; i < a->count; ++i) CHECK_EQ(lac_buffer_get(a, i), lac_buffer_get(b, i));
 }
 
+/// The longest line of offsets is looked for where they are.
+static void check_longest(lac_context *ctx, lac_context *cpu, const lac_buffer *a, const lac_buffer *b) {
+  lac_longest there, here;
+  CHECK_OK(lac_buffer_longest(ctx, a, &there));
+  CHECK_OK(lac_buffer_longest(cpu, b, &here));
+  CHECK_EQ(there.line, here.line);
+  CHECK_EQ(there.count, here.count);
+}
+
 static void check_maps(lac_context *ctx, lac_context *cpu, const lac_map *a, const lac_map *b) {
   const lac_buffer *offsets[2], *sources[2];
   CHECK_EQ(a->inputs, b->inputs);
@@ -56,6 +65,7 @@ static void check_maps(lac_context *ctx, lac_context *cpu, const lac_map *a, con
   check_buffers(ctx, a->target, b->target);
   CHECK_OK(lac_map_groups(ctx, a, &offsets[0], &sources[0]));
   CHECK_OK(lac_map_groups(cpu, b, &offsets[1], &sources[1]));
+  check_longest(ctx, cpu, offsets[0], offsets[1]);
   check_buffers(ctx, offsets[0], offsets[1]);
   check_buffers(ctx, sources[0], sources[1]);
 }
@@ -69,6 +79,7 @@ static void check_transposes(lac_context *ctx, lac_context *cpu, const lac_patte
   check_buffers(ctx, rows_of[0], rows_of[1]);
   CHECK_OK(lac_pattern_walk(ctx, a, true, &walks[0]));
   CHECK_OK(lac_pattern_walk(cpu, b, true, &walks[1]));
+  check_longest(ctx, cpu, walks[0].offsets, walks[1].offsets);
   check_buffers(ctx, walks[0].offsets, walks[1].offsets);
   check_buffers(ctx, walks[0].columns, walks[1].columns);
   check_buffers(ctx, walks[0].slots, walks[1].slots);

@@ -6,6 +6,8 @@
 #define LACUNA_BACKENDS_CUDA_BACKEND_H
 
 #include "backends/cuda/launch.h"
+#include "backends/cuda/lines.h"
+#include "core/pattern/structure.h"
 #include "kernels/kernels.h"
 
 /// What the backend keeps for each context.
@@ -71,6 +73,15 @@ lac_status cuda_rows_of(lac_context *ctx, const lac_pattern *pattern, bool trans
 
 /// Let go of a context's handle, if it has one.
 void cuda_cublas_close(lac_context *ctx);
+
+// -- lines (lines.c) -------------------------------------------------------------------------------------------------
+
+/// The lengths of the lines between offsets. Where the longest is not known yet and the stream is captured, so that
+/// nothing can be read, lines count as even.
+lac_status cuda_lengths_of(lac_context *ctx, const lac_buffer *offsets, int64_t entries, cuda_lengths *out);
+
+/// lac_structure_kernels.longest
+lac_status cuda_longest(lac_context *ctx, const lac_buffer *offsets, lac_longest *out);
 
 // -- the kernels that claims.def names, as in kernels/kernels.def ----------------------------------------------------
 

@@ -82,22 +82,6 @@ cudaError_t cuda_launch_gather(cudaStream_t stream, lac_dtype dtype, int64_t bat
 cudaError_t cuda_launch_group(cudaStream_t stream, lac_dtype dtype, int64_t batch, int64_t inputs, int64_t outputs,
                               int64_t k, cuda_index offsets, cuda_index sources, const void *x, void *y);
 
-/// y[b, i, :] = sum over entries p of row i, and over `summed`, of a[slot p] x[column p, :], with conj(a) if `conj`.
-/// `batch` leads through the operands a and x.
-cudaError_t cuda_launch_spmm(cudaStream_t stream, lac_dtype dtype, const cuda_rows *rows, int conj,
-                             const cuda_batch *batch, int64_t k, const void *a, const void *x, void *y);
-
-/// s[b, z] = sum over columns c, and over `summed`, of u[row z, c] conj(v[column z, c]). `batch` leads through u and v.
-cudaError_t cuda_launch_sddmm(cudaStream_t stream, lac_dtype dtype, int64_t slots, cuda_index rows_of,
-                              cuda_index columns, const cuda_batch *batch, int64_t k, const void *u, const void *v,
-                              void *s);
-
-/// t[b, z] = sum over l, and over `summed`, of X[row z, l] Y^T[column z, l]: both factors are walked by rows, columns
-/// ascending. Bit 0 of `conj` conjugates X, bit 1 Y. `batch` leads through the values x and y.
-cudaError_t cuda_launch_sampled(cudaStream_t stream, lac_dtype dtype, int64_t slots, cuda_index rows_of,
-                                cuda_index columns, const cuda_rows *left, const cuda_rows *right_t, int conj,
-                                const cuda_batch *batch, const void *x, const void *y, void *t);
-
 /// The sums over blocks of kernels/hash.h: two words.
 cudaError_t cuda_launch_hash(cudaStream_t stream, const void *data, size_t bytes, uint64_t *leaves);
 

@@ -562,5 +562,6 @@ const lac_structure_kernels cuda_structure_kernels = {
     .invert = structure_invert,
     .ascends = structure_ascends,
     .same = structure_same,
+    .longest = cuda_longest,
     .print = structure_print,
 };

@@ -5,8 +5,7 @@
 /// A block is complete before it is shared, or one that counts, and never changes, so that a copy of it on any device
 /// or on the host serves as well as the first.
 
-#include "core/backend.h"
-#include "core/pattern/pattern_impl.h"
+#include "core/pattern/structure.h"
 
 struct lac_device_copy {
   struct lac_device_copy *next;
@@ -193,6 +192,50 @@ done:
   pthread_mutex_unlock(&b->lock);
   copy_destroy(made);
   return status;
+}
+
+// -- lines between offsets -------------------------------------------------------------------------------------------
+
+static lac_longest longest_here(const lac_buffer *offsets) {
+  lac_longest longest = {0, 0, true};
+  for (int64_t i = 0; i + 1 < offsets->count; ++i) {
+    int64_t count = lac_buffer_get(offsets, i + 1) - lac_buffer_get(offsets, i);
+    if (count > longest.count) longest.line = i, longest.count = count;
+  }
+  return longest;
+}
+
+static lac_longest longest_kept(const lac_buffer *offsets) {
+  lac_buffer *b = (lac_buffer *)offsets;  // the lock alone changes
+  pthread_mutex_lock(&b->lock);
+  lac_longest longest = b->longest;
+  pthread_mutex_unlock(&b->lock);
+  return longest;
+}
+
+lac_status lac_buffer_longest(lac_context *ctx, const lac_buffer *offsets, lac_longest *out) {
+  lac_status status = LAC_OK;
+  lac_buffer *b = (lac_buffer *)offsets;  // only what is kept changes, under the lock
+  lac_longest longest = longest_kept(offsets);
+
+  if (!longest.is_known) {
+    if (lac_buffer_is_host(b) || !lac_structure_of(ctx)) {
+      LAC_TRY(lac_buffer_host(ctx, b));
+      longest = longest_here(b);
+    } else {
+      LAC_TRY(lac_structure_of(ctx)->longest(ctx, b, &longest));
+    }
+    pthread_mutex_lock(&b->lock);
+    b->longest = longest;
+    pthread_mutex_unlock(&b->lock);
+  }
+  *out = longest;
+done:
+  return status;
+}
+
+bool lac_buffer_knows_longest(const lac_buffer *offsets) {
+  return lac_buffer_is_host(offsets) || longest_kept(offsets).is_known;
 }
 
 lac_status lac_rows_host(lac_context *ctx, const lac_rows *rows) {

@@ -105,7 +105,6 @@ static lac_status map_make(lac_context *ctx, int64_t outputs, bool injective, la
   map->inputs = (*target)->count;
   map->outputs = outputs;
   map->is_injective = injective;
-  map->longest = -1;
   LAC_TRY(map_look(ctx, map, *target));
   map->target = *target, *target = NULL;
   *out = map, map = NULL;
@@ -294,26 +293,15 @@ lac_status lac_map_runs(lac_context *ctx, const lac_map *map, const lac_buffer *
   return map_groups(ctx, map, !map->is_sorted, offsets, sources);
 }
 
-static int64_t map_length(const lac_map *map, int64_t j) {
-  return lac_buffer_get(map->g_offsets, j + 1) - lac_buffer_get(map->g_offsets, j);
-}
-
 lac_status lac_map_longest(lac_context *ctx, const lac_map *map, int64_t *output, int64_t *count) {
   lac_status status = LAC_OK;
-  lac_map *self = (lac_map *)map;  // only what is derived changes, under the lock
+  const lac_buffer *offsets = NULL, *sources = NULL;
+  lac_longest longest;
 
-  *output = *count = 0;
-  if (map->outputs == 0) return LAC_OK;
-  pthread_mutex_lock(&self->lock);
-  if (!self->g_offsets) LAC_TRY(map_make_groups(ctx, self, false));
-  LAC_TRY(lac_buffer_host(ctx, self->g_offsets));
-  for (int64_t j = 0; self->longest < 0 && j < map->outputs; ++j) {
-    if (map_length(map, j) > map_length(map, *output)) *output = j;
-  }
-  if (self->longest < 0) self->longest = *output;
-  *output = self->longest;
-  *count = map_length(map, *output);
+  LAC_TRY(map_groups(ctx, map, false, &offsets, &sources));
+  LAC_TRY(lac_buffer_longest(ctx, offsets, &longest));
+  *output = longest.line;
+  *count = longest.count;
 done:
-  pthread_mutex_unlock(&self->lock);
   return status;
 }

@@ -17,6 +17,12 @@
 /// The most rows, columns or entries that anything here counts: sums and sizes in bytes stay within 64 bits.
 #define LAC_MAX_COUNT (INT64_MAX / 64)
 
+/// The first of the lines between offsets that has the most entries, and how many it has.
+typedef struct lac_longest {
+  int64_t line, count;
+  bool is_known;
+} lac_longest;
+
 /// A counted, immutable block of integers. It is born on the host or on a device, or known to be 0, 1, 2, ..., and is
 /// brought to where it is asked for, once.
 typedef struct lac_buffer {
@@ -25,6 +31,7 @@ typedef struct lac_buffer {
   int64_t count;
   void *host;   // NULL until lac_buffer_host is asked for what was born on a device, or counts
   bool counts;  // 0, 1, 2, ...: made where it is first read, which is seldom
+  lac_longest longest;
   pthread_mutex_t lock;
   struct lac_device_copy *copies;  // a short list, one for each device that asked
 } lac_buffer;
@@ -45,6 +52,13 @@ lac_status lac_buffer_on(lac_context *ctx, const lac_buffer *buffer, const void 
 /// lac_buffer_set can be used. Costs nothing where they are there already. NULL (for `buffer`) is let through; ctx may
 /// be NULL.
 lac_status lac_buffer_host(lac_context *ctx, const lac_buffer *buffer);
+
+/// The longest line of offsets, which a buffer that delimits lines keeps; looked for when first asked, where the
+/// integers are. Without lines: line 0 with no entries.
+lac_status lac_buffer_longest(lac_context *ctx, const lac_buffer *offsets, lac_longest *out);
+
+/// Whether that has been looked for, or would cost no more than a look at the host's memory.
+bool lac_buffer_knows_longest(const lac_buffer *offsets);
 
 /// Whether they are there.
 static inline bool lac_buffer_is_host(const lac_buffer *b) {
@@ -190,7 +204,6 @@ struct lac_map {
 
   pthread_mutex_t lock;
   lac_buffer *g_offsets, *g_sources;  // inputs grouped by target, ascending; made when asked for
-  int64_t longest;                    // the first output with the most sources; -1: not looked for yet
 
   // The entry map of a distributed pattern (distributed/): how its inputs and outputs are spread. NULL in one process.
   const lac_partition *input_partition, *output_partition;

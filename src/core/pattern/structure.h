@@ -66,6 +66,9 @@ struct lac_structure_kernels {
   lac_status (*ascends)(lac_context *ctx, const lac_buffer *buffer, bool *is_identity, bool *is_sorted);
   lac_status (*same)(lac_context *ctx, const lac_buffer *a, const lac_buffer *b, bool *out);
 
+  /// The longest of the lines between offsets (lac_buffer_longest).
+  lac_status (*longest)(lac_context *ctx, const lac_buffer *offsets, lac_longest *out);
+
   /// The sum of lac_fingerprint_image over a buffer.
   lac_status (*print)(lac_context *ctx, const lac_buffer *buffer, uint64_t seed, uint64_t *sum);
 };

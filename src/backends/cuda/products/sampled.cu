@@ -7,6 +7,7 @@
 /// Row z of X and row column z of Y^T are both sorted by l. Short rows: a thread merges the two. Long rows: the lanes
 /// of a warp take entries of X and look each up in Y^T by bisection. Nothing but t is written.
 
+#include "backends/cuda/products/products.h"
 #include "backends/cuda/grid.cuh"
 
 using namespace lac_cuda;

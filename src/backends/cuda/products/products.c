@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file products.c
+/// Products on the device: op(A) x, u v^H on a pattern, both with blocks too, op(X) op(Y) on a pattern.
+
+#include "backends/cuda/backend.h"
+#include "backends/cuda/products/products.h"
+
+static int64_t last_size(const lac_array *x) { return x->meta.shape[x->meta.ndim - 1]; }
+
+/// Numbers in the last two axes.
+static int64_t core_size(const lac_array *x) { return x->meta.shape[x->meta.ndim - 2] * last_size(x); }
+
+// -- op(A) x ---------------------------------------------------------------------------------------------------------
+
+static lac_status matrix_of(lac_context *ctx, const lac_pattern *p, lac_form form, cuda_matrix *out) {
+  lac_status status = LAC_OK;
+  bool transposed = lac_form_transposes(form);
+  cuda_matrix m = {.conj = lac_form_conjugates(form)};
+
+  LAC_TRY(cuda_rows_of(ctx, p, transposed, &m.rows));
+  LAC_TRY(cuda_lengths_of(ctx, transposed ? p->t_offsets : p->offsets, p->nnz, &m.lengths));
+  *out = m;
+done:
+  return status;
+}
+
+static lac_status spmm_blocks(lac_context *ctx, const lac_pattern *p, lac_form form, const lac_array *a,
+                              const lac_array *x, lac_array *y) {
+  lac_status status = LAC_OK;
+  cudaError_t error = cudaSuccess;
+  const int core[] = {3, 2, 2};
+  bool transposed = lac_form_transposes(form);
+  cuda_block block = {transposed ? p->bc : p->br, transposed ? p->br : p->bc, transposed};
+  cuda_matrix m = {.conj = lac_form_conjugates(form)};
+  cuda_batch batch = cuda_batch_of(a, x, y, core, p->nnz * p->br * p->bc, core_size(x));
+  cuda_scope scope;
+
+  LAC_TRY(cuda_rows_of(ctx, p, transposed, &m.rows));
+  scope = cuda_begin(ctx);
+  error = cuda_launch_block_spmm(ctx->stream, y->meta.dtype, &m, block, &batch, last_size(y), a->storage->data,
+                                 x->storage->data, y->storage->data);
+  LAC_TRY(cuda_end(ctx, scope, error, "spmm"));
+done:
+  return status;
+}
+
+static lac_status spmm_numbers(lac_context *ctx, const lac_pattern *p, lac_form form, const lac_array *a,
+                               const lac_array *x, lac_array *y) {
+  lac_status status = LAC_OK;
+  cudaError_t error = cudaSuccess;
+  const int core[] = {1, 2, 2};
+  int64_t k = last_size(y);
+  lac_dtype dtype = y->meta.dtype;
+  cuda_batch batch = cuda_batch_of(a, x, y, core, p->nnz, core_size(x));
+  cuda_scratch scratch = {NULL, 0};
+  cuda_matrix m;
+  size_t bytes;
+  cuda_scope scope;
+
+  LAC_TRY(matrix_of(ctx, p, form, &m));
+  bytes = k == 1 ? cuda_spmv_scratch(dtype, &m, batch.kept.count) : cuda_spmm_scratch(dtype, &m, batch.kept.count, k);
+  if (bytes) LAC_TRY(cuda_scratch_take(ctx, "spmm", bytes, &scratch));
+  scope = cuda_begin(ctx);
+  if (k == 1) {
+    error = cuda_launch_spmv(ctx->stream, dtype, &m, &batch, a->storage->data, x->storage->data, scratch.data,
+                             y->storage->data);
+  } else {
+    error = cuda_launch_spmm(ctx->stream, dtype, &m, &batch, k, a->storage->data, x->storage->data, scratch.data,
+                             y->storage->data);
+  }
+  LAC_TRY(cuda_end(ctx, scope, error, "spmm"));
+done:
+  cuda_scratch_release(ctx, &scratch);
+  return status;
+}
+
+lac_status cuda_spmm(lac_context *ctx, const lac_pattern *p, lac_form form, const lac_array *a, const lac_array *x,
+                     lac_array *y) {
+  if (y->count == 0) return LAC_OK;
+  return (lac_pattern_has_blocks(p) ? spmm_blocks : spmm_numbers)(ctx, p, form, a, x, y);
+}
+
+// -- on a pattern ----------------------------------------------------------------------------------------------------
+
+/// The row and the column of each slot.
+static lac_status slots_of(lac_context *ctx, const lac_pattern *p, cuda_index *rows_of, cuda_index *columns) {
+  lac_status status = LAC_OK;
+  const lac_buffer *rows = NULL;
+
+  LAC_TRY(lac_pattern_rows_of(ctx, p, &rows));
+  LAC_TRY(cuda_index_of(ctx, rows, rows_of));
+  LAC_TRY(cuda_index_of(ctx, p->columns, columns));
+done:
+  return status;
+}
+
+lac_status cuda_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s) {
+  lac_status status = LAC_OK;
+  cudaError_t error = cudaSuccess;
+  bool has_blocks = lac_pattern_has_blocks(p);
+  const int core[] = {2, 2, has_blocks ? 3 : 1};
+  cuda_block block = {p->br, p->bc, 0};
+  cuda_index rows_of, columns;
+  cuda_batch batch;
+  cuda_scope scope;
+
+  if (s->count == 0) return LAC_OK;
+  LAC_TRY(slots_of(ctx, p, &rows_of, &columns));
+  batch = cuda_batch_of(u, v, s, core, core_size(u), core_size(v));
+  scope = cuda_begin(ctx);
+  if (has_blocks) {
+    error = cuda_launch_block_sddmm(ctx->stream, s->meta.dtype, p->nnz, rows_of, columns, block, &batch, last_size(u),
+                                    u->storage->data, v->storage->data, s->storage->data);
+  } else {
+    error = cuda_launch_sddmm(ctx->stream, s->meta.dtype, p->nnz, rows_of, columns, &batch, last_size(u),
+                              u->storage->data, v->storage->data, s->storage->data);
+  }
+  LAC_TRY(cuda_end(ctx, scope, error, "sddmm"));
+done:
+  return status;
+}
+
+lac_status cuda_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_form sx,
+                               const lac_pattern *py, lac_form sy, const lac_array *x, const lac_array *y,
+                               lac_array *t) {
+  lac_status status = LAC_OK;
+  cudaError_t error = cudaSuccess;
+  const int core[] = {1, 1, 1};
+  int conj = (lac_form_conjugates(sx) ? 1 : 0) | (lac_form_conjugates(sy) ? 2 : 0);
+  cuda_index rows_of, columns;
+  cuda_rows left, right_t;
+  cuda_batch batch;
+  cuda_scope scope;
+
+  if (t->count == 0) return LAC_OK;
+  LAC_TRY(slots_of(ctx, target, &rows_of, &columns));
+  LAC_TRY(cuda_rows_of(ctx, px, lac_form_transposes(sx), &left));
+  LAC_TRY(cuda_rows_of(ctx, py, !lac_form_transposes(sy), &right_t));
+  batch = cuda_batch_of(x, y, t, core, px->nnz, py->nnz);
+  scope = cuda_begin(ctx);
+  error = cuda_launch_sampled(ctx->stream, t->meta.dtype, target->nnz, rows_of, columns, &left, &right_t, conj, &batch,
+                              x->storage->data, y->storage->data, t->storage->data);
+  LAC_TRY(cuda_end(ctx, scope, error, "sampled_spgemm"));
+done:
+  return status;
+}
+
+// -- sliced ELL ------------------------------------------------------------------------------------------------------
+
+lac_status cuda_sell_mm(lac_context *ctx, const lac_format *f, const lac_array *a, const lac_array *x, lac_array *y) {
+  lac_status status = LAC_OK;
+  cudaError_t error = cudaSuccess;
+  const int core[] = {1, 2, 2};
+  const lac_buffer *offsets = f->arrays[LAC_FORMAT_OFFSETS];
+  cuda_sell sell = {.rows = f->pattern->rows, .width = f->width, .slices = offsets->count - 1};
+  cuda_batch batch;
+  cuda_scope scope;
+
+  if (y->count == 0) return LAC_OK;
+  LAC_TRY(cuda_index_of(ctx, offsets, &sell.offsets));
+  LAC_TRY(cuda_index_of(ctx, f->arrays[LAC_FORMAT_COLUMNS], &sell.columns));
+  LAC_TRY(cuda_index_of(ctx, f->in_order ? NULL : f->arrays[LAC_FORMAT_ROWS], &sell.rows_of));
+  batch = cuda_batch_of(a, x, y, core, f->size, core_size(x));
+  scope = cuda_begin(ctx);
+  error = cuda_launch_sell_mm(ctx->stream, y->meta.dtype, &sell, &batch, last_size(y), a->storage->data,
+                              x->storage->data, y->storage->data);
+  LAC_TRY(cuda_end(ctx, scope, error, "sell_mm"));
+done:
+  return status;
+}

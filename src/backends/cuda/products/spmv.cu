@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file spmv.cu
+/// Sparse times one dense vector:
+///
+///     y[i] = sum over the entries p of row i of a[slot p] x[column p]
+///
+/// A reduction over lines (lines.cuh). A^T is walked by its own rows through slots: no atomics.
+
+#include "backends/cuda/products/matrix.cuh"
+
+using namespace lac_cuda;
+
+namespace {
+
+template <class M, bool SUMS>
+struct RowSums {
+  using T = typename M::Value;
+  using Value = T;
+  static constexpr bool IS_RARE = SUMS;
+
+  M m;
+  cuda_batch batch;
+  const T *__restrict__ x;
+  T *__restrict__ y;
+
+  __device__ T none() const { return zero<T>(); }
+  __device__ T join(T left, T right) const { return left + right; }
+  __device__ int64_t items() const { return batch.kept.count; }
+  __device__ Offsets at(int64_t b) const { return locate(batch.kept, b); }
+  __device__ T term(Offsets base, int64_t p) const {
+    int64_t column = m.columns[p];
+    T sum = zero<T>();
+    for_summands<SUMS>(batch.summed, base, [&](Offsets at) { sum = sum + m.value(at.x, p) * x[at.y + column]; });
+    return sum;
+  }
+  __device__ void put(int64_t b, int64_t row, T sum) const { y[b * m.rows + row] = sum; }
+  __device__ void add(int64_t b, int64_t row, T carried) const {
+    T &to = y[b * m.rows + row];
+    to = carried + to;
+  }
+};
+
+}  // namespace
+
+size_t cuda_spmv_scratch(lac_dtype dtype, const cuda_matrix *m, int64_t items) {
+  if (!cuda_lengths_are_uneven(&m->lengths, items)) return 0;
+  return cuda_pieces_scratch(&m->lengths, CUDA_PIECE, items, lac_dtype_size(dtype));
+}
+
+cudaError_t cuda_launch_spmv(cudaStream_t stream, lac_dtype dtype, const cuda_matrix *m, const cuda_batch *batch,
+                             const void *a, const void *x, void *scratch, void *y) {
+  if (m->rows.rows == 0 || batch->kept.count == 0) return cudaSuccess;
+  return with_matrix(dtype, m, a, [&](auto rows) {
+    return with_sums(batch, [&](auto sums) {
+      using M = decltype(rows);
+      using T = typename M::Value;
+      RowSums<M, sums.value> op = {rows, *batch, static_cast<const T *>(x), static_cast<T *>(y)};
+      return start_lines(stream, op, &m->lengths, rows.offsets, batch->kept.count, scratch);
+    });
+  });
+}
