@@ -128,6 +128,10 @@ LAC_API int64_t lac_pattern_cols(const lac_pattern *pattern);
 LAC_API int64_t lac_pattern_nnz(const lac_pattern *pattern);  ///< slots: blocks, where there are blocks
 LAC_API void lac_pattern_blocks(const lac_pattern *pattern, int64_t *br, int64_t *bc);  ///< 1 and 1 without blocks
 LAC_API lac_width lac_pattern_width(const lac_pattern *pattern);
+
+/// The number of the CUDA device that alone has the indices of a pattern; -1 where the host has them, and of NULL. A
+/// context on that device makes solvers without a copy of the indices.
+LAC_API int lac_pattern_device(const lac_pattern *pattern);
 LAC_API int64_t lac_pattern_bytes(const lac_pattern *pattern);  ///< host bytes held, kept objects included
 
 /// The number of a pattern, which no other object of the process has or will have.

@@ -57,6 +57,18 @@ def _factor(name, make, owner, values):
     return Factor.wrap(out[0], owner.held)
 
 
+def _context_of(pattern):
+    """The context of the device that alone has a pattern's indices, else the host's."""
+    device = lib.lac_pattern_device(pattern.c)
+    if device < 0:
+        return context()
+    import torch
+
+    from lacuna.torch._tensors import context_on
+
+    return context_on(torch.device("cuda", device))
+
+
 class Solver(Handle):
     """The analysis of a pattern. It keeps the factors of values that it has just seen and knows them again.
 
@@ -101,7 +113,7 @@ class Solver(Handle):
     def __new__(cls, pattern: Any, method: str = "auto", ordering: str = "auto", **given: Any) -> Solver:
         pattern = Pattern.from_scipy(pattern) if hasattr(pattern, "tocoo") else pattern  # a matrix stands for its own
         expect("Solver", pattern, Pattern)
-        ctx, out = context(), ffi.new("lac_solver **")
+        ctx, out = _context_of(pattern), ffi.new("lac_solver **")
         bars = given.get("progress") is True
         with filled("Solver", ctx, method, ordering, given) as (options, callbacks), ticking("lacuna: analysis", bars):
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))

@@ -169,6 +169,17 @@ done:
   return status;
 }
 
+int lac_buffer_device(const lac_buffer *buffer) {
+  lac_buffer *b = (lac_buffer *)buffer;
+  int device = -1;
+
+  if (lac_buffer_is_host(b)) return -1;
+  pthread_mutex_lock(&b->lock);
+  if (b->copies && !b->copies->space->is_host) device = b->copies->space->device;
+  pthread_mutex_unlock(&b->lock);
+  return device;
+}
+
 lac_status lac_buffer_on(lac_context *ctx, const lac_buffer *buffer, const void **out) {
   lac_status status = LAC_OK;
   lac_buffer *b = (lac_buffer *)buffer;  // only the list of copies changes, under the lock

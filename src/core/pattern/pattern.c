@@ -193,6 +193,8 @@ done:
 
 int64_t lac_pattern_rows(const lac_pattern *pattern) { return pattern ? pattern->rows * pattern->br : 0; }
 int64_t lac_pattern_cols(const lac_pattern *pattern) { return pattern ? pattern->cols * pattern->bc : 0; }
+int lac_pattern_device(const lac_pattern *pattern) { return pattern ? lac_buffer_device(pattern->columns) : -1; }
+
 int64_t lac_pattern_nnz(const lac_pattern *pattern) { return pattern ? pattern->nnz : 0; }
 
 void lac_pattern_blocks(const lac_pattern *pattern, int64_t *br, int64_t *bc) {

@@ -60,6 +60,9 @@ lac_status lac_buffer_longest(lac_context *ctx, const lac_buffer *offsets, lac_l
 /// Whether that has been looked for, or would cost no more than a look at the host's memory.
 bool lac_buffer_knows_longest(const lac_buffer *offsets);
 
+/// The device that has the integers while the host does not; -1: the host has them.
+int lac_buffer_device(const lac_buffer *buffer);
+
 /// Whether they are there.
 static inline bool lac_buffer_is_host(const lac_buffer *b) {
   return __atomic_load_n(&b->host, __ATOMIC_ACQUIRE) != NULL;
