@@ -54,6 +54,7 @@ lac_status lac_core_create(lac_context *ctx, const lac_solver_table *table, cons
   LAC_TRY(core_begin(ctx, table, options, why, &core));
   core->pattern = lac_pattern_retain(pattern);
   core->rows = pattern->rows, core->cols = pattern->cols;
+  if (!(table->flags & LAC_READS_ANYWHERE)) LAC_TRY(lac_pattern_host(ctx, pattern));
   LAC_TRY(table->analyse(ctx, core));
   for (lac_solver_core *inner = core->inner; inner; inner = inner->next) inner->is_counted = true;
   core->seconds = lac_seconds() - begin;

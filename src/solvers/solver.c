@@ -53,7 +53,7 @@ static lac_status solver_take_apart(lac_context *ctx, const lac_pattern *pattern
   } else {
     *entries = lac_pattern_retain(pattern);
   }
-  LAC_TRY(lac_pattern_require_host(ctx, *entries, "lac_solver_create"));
+  LAC_TRY(lac_pattern_require_scalar(ctx, *entries, "lac_solver_create"));
 done:
   return status;
 }
