@@ -31,5 +31,6 @@ set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)   # so that the plug-in loads where there is no driver, and can say so
 set(LACUNA_HAVE_CUDA ON)
-lacuna_plugin(cuda ${cuda_sources})
+file(GLOB kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/*.c)   # they have no state
+lacuna_plugin(cuda ${cuda_sources} ${kernel_sources})
 target_link_libraries(lacuna_cuda PRIVATE CUDA::cudart_static)

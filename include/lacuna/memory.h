@@ -59,8 +59,8 @@ typedef struct lac_memory_stats {
 LAC_API void lac_memory_set_allocator(const lac_allocator *allocator);
 
 /// Replace the source of device memory for new blocks that belong to a stream: arrays and what kernels need; NULL
-/// restores the library's own pools. The indices of patterns and maps, which all streams read, are taken from the device
-/// itself.
+/// restores the library's own pools. The indices of patterns and maps, which all streams read, are taken from the
+/// device itself.
 LAC_API void lac_memory_set_device_allocator(const lac_device_allocator *allocator);
 
 /// The counters of host memory ("cpu"), or of all CUDA devices together ("cuda"); of other names: zeros.

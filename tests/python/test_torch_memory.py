@@ -42,7 +42,7 @@ def test_what_torch_raises_is_not_lost(monkeypatch, error):
 
 
 def problem(n=20_000):
-    """A matrix large enough that sums need room of their own, and a block of vectors; both on the device."""
+    """A matrix that keeps the device busy for a moment, and a block of vectors; both on the device."""
     rows = torch.arange(n).repeat_interleave(8)
     cols = (rows * 7 + torch.randint(0, 50, rows.shape)) % n
     pattern = lacuna.Pattern.from_coo(rows.numpy(), cols.numpy(), (n, n))
@@ -80,10 +80,10 @@ def test_products_and_gradients_make_no_copies_cuda():
 @on_cuda
 def test_memory_of_streams_comes_from_torch_cuda():
     x = torch.randn(1 << 22, dtype=torch.float64, device="cuda")
-    lt.sum(x)
+    lt.mean(x)
     ours, torchs = lacuna.memory_stats("cuda"), torch.cuda.memory_stats()
     for _ in range(5):
-        lt.sum(x)  # a result, which is a tensor, and partial sums
+        lt.mean(x)  # one result, which is a tensor, of several steps
     taken = lacuna.memory_stats("cuda")["allocations"] - ours["allocations"]
     given = torch.cuda.memory_stats()["allocation.all.allocated"] - torchs["allocation.all.allocated"]
     assert taken >= 5 and given == taken + 5
@@ -119,15 +119,15 @@ def test_a_graph_of_products_and_gradients_is_captured_cuda():
 
 
 @on_cuda
-def test_a_graph_of_sums_is_captured_cuda():
-    """Memory that the kernels need for a moment belongs to the graph."""
+def test_a_graph_of_several_steps_is_captured_cuda():
+    """Memory that is needed for a moment belongs to the graph."""
     x = torch.randn(1 << 22, dtype=torch.float64, device="cuda")
-    graph, (result,) = captured(lambda: (lt.sum(lt.mul(x, x)),))
+    graph, (result,) = captured(lambda: (lt.mean(lt.mul(x, x)),))
     for factor in (1.0, 2.0):
         x.mul_(factor)
         noise = [torch.randn(1 << 16, device="cuda") for _ in range(8)]  # in no memory of the graph's
         graph.replay()
-        same(result.cpu(), (x * x).sum().cpu())
+        same(result.cpu(), (x * x).mean().cpu())
         del noise
 
 

@@ -17,7 +17,7 @@
 /// waiting for the device.
 ///
 /// Where the user has a source of device memory (lac_memory_set_device_allocator), the blocks of streams are *lent* by
-/// it and go back to it at once, whatever streams are alive: the source keeps the order of its streams, and of captures.
+/// it and go back to it at once, whatever streams are alive: the source keeps the order of its streams and captures.
 ///
 /// While a stream is captured into a graph, allocations are nodes of the graph and must be given back inside it; blocks
 /// from before must not be. Blocks taken in a capture are therefore listed, and the others wait, parked, until it is
