@@ -25,17 +25,18 @@ typedef struct bench {
   double bandwidth;  // GB/s of a copy
 } bench;
 
+/// ndim < 0: there is no array.
+typedef struct shape {
+  int ndim;
+  int64_t size[2];
+} shape;
+
 /// One kernel: its arrays, and the words that it takes.
 typedef struct job job;
 struct job {
   const char *name;
   lac_status (*run)(const lac_kernels *k, lac_context *ctx, const job *j);
-  int ndim;
-  int64_t shape[2];  // of x
-  int y_ndim;
-  int64_t y_shape[2];  // of y; ndim < 0: there is none
-  int out_ndim;
-  int64_t out_shape[2];
+  shape of_x, of_y, of_out;
   int word;  // what it computes
   uint32_t mask;
   lac_array *x, *y, *out;
@@ -81,7 +82,7 @@ static lac_status run_cumsum(const lac_kernels *k, lac_context *ctx, const job *
 }
 static lac_status run_place(const lac_kernels *k, lac_context *ctx, const job *j) {
   lac_along from = {1, 2}, to = {0, 1};
-  return k->place(ctx, j->word, j->out_shape[j->out_ndim - 1 - j->word], j->x, from, j->out, to);
+  return k->place(ctx, j->word, j->of_out.size[j->of_out.ndim - 1 - j->word], j->x, from, j->out, to);
 }
 static lac_status run_matmul(const lac_kernels *k, lac_context *ctx, const job *j) {
   return k->matmul(ctx, (lac_form)j->word, j->x, LAC_PLAIN, j->y, j->out);
@@ -109,19 +110,19 @@ static double seconds(bench *b, const job *j) {
 }
 
 /// x and y are 0.5: no kernel here is faster for that.
-static lac_array *filled(bench *b, lac_dtype dtype, int ndim, const int64_t *shape) {
+static lac_array *filled(bench *b, lac_dtype dtype, shape s) {
   lac_array *x = NULL;
-  if (ndim < 0) return NULL;
-  must(b->ctx, lac_array_create(b->ctx, dtype, ndim, shape, &x));
+  if (s.ndim < 0) return NULL;
+  must(b->ctx, lac_array_create(b->ctx, dtype, s.ndim, s.size, &x));
   must(b->ctx, lac_array_fill(b->ctx, x, 0.5, 0));
   return x;
 }
 
 static void row(bench *b, lac_dtype dtype, job j) {
   double bytes = 0, time;
-  j.x = filled(b, dtype, j.ndim, j.shape);
-  j.y = filled(b, dtype, j.y_ndim, j.y_shape);
-  j.out = filled(b, dtype, j.out_ndim, j.out_shape);
+  j.x = filled(b, dtype, j.of_x);
+  j.y = filled(b, dtype, j.of_y);
+  j.out = filled(b, dtype, j.of_out);
   const lac_array *all[] = {j.x, j.y, j.out};
   for (int i = 0; i < 3; i++) bytes += all[i] ? (double)lac_array_bytes(all[i]) : 0;
   if (j.run == run_place) bytes = 2 * (double)lac_array_bytes(j.out);
@@ -130,8 +131,8 @@ static void row(bench *b, lac_dtype dtype, job j) {
   printf("%-32s %-4s %9.3f ms %8.0f GB/s %5.0f %%", j.name, lac_dtype_name(dtype), time * 1e3, bytes / time * 1e-9,
          100 * bytes / time * 1e-9 / b->bandwidth);
   if (j.run == run_matmul) {
-    int64_t l = j.shape[j.word & LAC_TRANSPOSED ? 0 : 1];
-    printf(" %8.1f TFLOP/s", 2e-12 * (double)j.out_shape[0] * (double)j.out_shape[1] * (double)l / time);
+    int64_t l = j.of_x.size[j.word & LAC_TRANSPOSED ? 0 : 1];
+    printf(" %8.1f TFLOP/s", 2e-12 * (double)j.of_out.size[0] * (double)j.of_out.size[1] * (double)l / time);
   }
   printf("\n");
   lac_array_destroy(&j.x), lac_array_destroy(&j.y), lac_array_destroy(&j.out);
@@ -139,45 +140,53 @@ static void row(bench *b, lac_dtype dtype, job j) {
 
 static void rows_of(bench *b, lac_dtype dtype, int64_t n) {
   int64_t m = n / 512, few = n / 32;
-#define WHOLE 1, {n}
-#define NONE \
-  -1, {      \
-    0        \
-  }
-#define LINES \
-  2, { m, 512 }
-  row(b, dtype, (job){"copy", run_copy, WHOLE, NONE, WHOLE});
-  row(b, dtype, (job){"add", run_binary, WHOLE, WHOLE, WHOLE, LAC_ADD});
-  row(b, dtype, (job){"div", run_binary, WHOLE, WHOLE, WHOLE, LAC_DIV});
-  row(b, dtype, (job){"add [512] to each row", run_binary, LINES, 1, {512}, LINES, LAC_ADD});
-  row(b, dtype, (job){"mul each row by its number", run_binary, LINES, 2, {m, 1}, LINES, LAC_MUL});
-  row(b, dtype, (job){"where", run_where, WHOLE, WHOLE, WHOLE});
-  row(b, dtype, (job){"exp", run_unary, WHOLE, NONE, WHOLE, LAC_EXP});
-  row(b, dtype, (job){"tanh", run_unary, WHOLE, NONE, WHOLE, LAC_TANH});
-  row(b, dtype, (job){"sin", run_unary, WHOLE, NONE, WHOLE, LAC_SIN});
-  row(b, dtype, (job){"sum of all", run_sum, WHOLE, NONE, 0, {1}, 0, 1});
-  row(b, dtype, (job){"sum of rows of 512", run_sum, LINES, NONE, 1, {m}, 0, 1});
-  row(b, dtype, (job){"sum of rows of 32", run_sum, 2, {few, 32}, NONE, 1, {few}, 0, 1});
-  row(b, dtype, (job){"sum of 512 columns", run_sum, LINES, NONE, 1, {512}, 0, 2});
-  row(b, dtype, (job){"norm of all", run_reduce, WHOLE, NONE, 0, {1}, LAC_REDUCE_NORM, 1});
+  shape none = {-1, {0}}, one = {0, {1}}, whole = {1, {n}}, lines = {2, {m, 512}}, heads = {1, {m}};
+  shape short_lines = {2, {few, 32}}, short_heads = {1, {few}}, line = {1, {512}}, column = {2, {m, 1}};
+  shape square = {2, {2048, 2048}}, small = {2, {96, 96}}, tall = {2, {1000000, 64}}, thin = {2, {1000000, 32}};
+
+  row(b, dtype, (job){"copy", run_copy, whole, none, whole, .word = 0});
+  row(b, dtype, (job){"add", run_binary, whole, whole, whole, .word = LAC_ADD});
+  row(b, dtype, (job){"div", run_binary, whole, whole, whole, .word = LAC_DIV});
+  row(b, dtype, (job){"add [512] to each row", run_binary, lines, line, lines, .word = LAC_ADD});
+  row(b, dtype, (job){"mul each row by its number", run_binary, lines, column, lines, .word = LAC_MUL});
+  row(b, dtype, (job){"where", run_where, whole, whole, whole, .word = 0});
+  row(b, dtype, (job){"exp", run_unary, whole, none, whole, .word = LAC_EXP});
+  row(b, dtype, (job){"tanh", run_unary, whole, none, whole, .word = LAC_TANH});
+  row(b, dtype, (job){"sin", run_unary, whole, none, whole, .word = LAC_SIN});
+  row(b, dtype, (job){"sum of all", run_sum, whole, none, one, .mask = 1});
+  row(b, dtype, (job){"sum of rows of 512", run_sum, lines, none, heads, .mask = 1});
+  row(b, dtype, (job){"sum of rows of 32", run_sum, short_lines, none, short_heads, .mask = 1});
+  row(b, dtype, (job){"sum of 512 columns", run_sum, lines, none, line, .mask = 2});
+  row(b, dtype, (job){"norm of all", run_reduce, whole, none, one, .word = LAC_REDUCE_NORM, .mask = 1});
   if (dtype <= LAC_F64) {
-    row(b, dtype, (job){"max of rows of 512", run_reduce, LINES, NONE, 1, {m}, LAC_REDUCE_MAX, 1});
-    row(b, dtype, (job){"logsumexp of rows of 512", run_reduce, LINES, NONE, 1, {m}, LAC_REDUCE_LOGSUMEXP, 1});
-    row(b, dtype, (job){"softmax of rows of 32", run_softmax, 2, {few, 32}, NONE, 2, {few, 32}, 0, 1});
-    row(b, dtype, (job){"softmax of rows of 512", run_softmax, LINES, NONE, LINES, 0, 1});
-    row(b, dtype, (job){"softmax of all", run_softmax, WHOLE, NONE, WHOLE, 0, 1});
-    row(b, dtype, (job){"softmax of 512 columns", run_softmax, LINES, NONE, LINES, 0, 2});
+    row(b, dtype, (job){"max of rows of 512", run_reduce, lines, none, heads, .word = LAC_REDUCE_MAX, .mask = 1});
+    row(b, dtype,
+        (job){"logsumexp of rows of 512", run_reduce, lines, none, heads, .word = LAC_REDUCE_LOGSUMEXP, .mask = 1});
+    row(b, dtype, (job){"softmax of rows of 32", run_softmax, short_lines, none, short_lines, .mask = 1});
+    row(b, dtype, (job){"softmax of rows of 512", run_softmax, lines, none, lines, .mask = 1});
+    row(b, dtype, (job){"softmax of all", run_softmax, whole, none, whole, .mask = 1});
+    row(b, dtype, (job){"softmax of 512 columns", run_softmax, lines, none, lines, .mask = 2});
   }
-  row(b, dtype, (job){"cumsum of all", run_cumsum, WHOLE, NONE, WHOLE, 0});
-  row(b, dtype, (job){"cumsum of rows of 512", run_cumsum, LINES, NONE, LINES, 0});
-  row(b, dtype, (job){"cumsum of 512 columns", run_cumsum, LINES, NONE, LINES, 1});
-  row(b, dtype, (job){"every other row of 512", run_place, LINES, NONE, 2, {m / 2, 512}, 1});
-  row(b, dtype, (job){"every other number of rows", run_place, LINES, NONE, 2, {m, 256}, 0});
-  row(b, dtype, (job){"matmul 2048", run_matmul, 2, {2048, 2048}, 2, {2048, 2048}, 2, {2048, 2048}, LAC_PLAIN});
+  row(b, dtype, (job){"cumsum of all", run_cumsum, whole, none, whole, .word = 0});
+  row(b, dtype, (job){"cumsum of rows of 512", run_cumsum, lines, none, lines, .word = 0});
+  row(b, dtype, (job){"cumsum of 512 columns", run_cumsum, lines, none, lines, .word = 1});
+  row(b, dtype, (job){"every other row of 512", run_place, lines, none, (shape){2, {m / 2, 512}}, .word = 1});
+  row(b, dtype, (job){"every other number of rows", run_place, lines, none, (shape){2, {m, 256}}, .word = 0});
+  row(b, dtype, (job){"matmul 2048", run_matmul, square, square, square, .word = LAC_PLAIN});
   row(b, dtype,
-      (job){"matmul 64 x 10^6 x 32, H", run_matmul, 2, {1000000, 64}, 2, {1000000, 32}, 2, {64, 32}, LAC_ADJOINT});
-  row(b, dtype, (job){"matmul 10^6 x 64 x 1", run_matmul, 2, {1000000, 64}, 2, {64, 1}, 2, {1000000, 1}, LAC_PLAIN});
-  row(b, dtype, (job){"matmul 96, our kernel", run_matmul, 2, {96, 96}, 2, {96, 96}, 2, {96, 96}, LAC_PLAIN});
+      (job){"matmul 64 x 10^6 x 32, H",
+            run_matmul,
+            2,
+            {1000000, 64},
+            2,
+            {1000000, 32},
+            2,
+            {64, 32},
+            .word = LAC_ADJOINT});
+  row(b, dtype,
+      (job){"matmul 10^6 x 64 x 1", run_matmul, tall, (shape){2, {64, 1}}, (shape){2, {1000000, 1}},
+            .word = LAC_PLAIN});
+  row(b, dtype, (job){"matmul 96, our kernel", run_matmul, small, small, small, .word = LAC_PLAIN});
 }
 
 int main(int argc, char **argv) {
