@@ -15,6 +15,7 @@ enum { SKIPPED = 77 };
 #include <math.h>
 #include <pthread.h>
 
+#include "kernels/kernels.h"
 #include "lacuna/extend.h"
 #include "lacuna/program.h"
 #include "support/check.h"
@@ -471,12 +472,43 @@ static void calls_are_captured_into_a_graph(lac_context *ctx) {
   stream_close(ctx, stream);
 }
 
+/// A product that is large enough for cuBLAS: numbers 1 and 2.
+static void dense_products_are_captured_into_a_graph(lac_context *ctx) {
+  enum { M = 200, L = 150, NCOLS = 120 };
+  const lac_kernels *k = ctx->kernels;
+  cudaStream_t stream = stream_open(ctx);
+  lac_array *x = NULL, *y = NULL, *z = NULL;
+  double *back = scratch(M * NCOLS * sizeof *back);
+  cudaGraph_t graph = NULL;
+  cudaGraphExec_t runnable = NULL;
+
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){M, L}, &x));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){L, NCOLS}, &y));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){M, NCOLS}, &z));
+  CHECK_OK(lac_array_fill(ctx, x, 1, 0));
+  CHECK_OK(lac_array_fill(ctx, y, 1, 0));
+  CHECK_OK(k->matmul(ctx, LAC_PLAIN, x, LAC_PLAIN, y, z));  // loads kernels
+  CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  CHECK_OK(k->matmul(ctx, LAC_PLAIN, x, LAC_PLAIN, y, z));
+  CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+  CHECK_CUDA(cudaGraphInstantiate(&runnable, graph, 0));
+  CHECK_OK(lac_array_fill(ctx, z, NAN, 0));
+  CHECK_OK(lac_array_fill(ctx, y, 2, 0));
+  CHECK_CUDA(cudaGraphLaunch(runnable, stream));
+  CHECK_OK(lac_array_read(ctx, z, back));
+  for (int i = 0; i < M * NCOLS; ++i) CHECK(back[i] == 2 * L);
+  CHECK_CUDA(cudaGraphExecDestroy(runnable));
+  CHECK_CUDA(cudaGraphDestroy(graph));
+  lac_array_destroy(&x), lac_array_destroy(&y), lac_array_destroy(&z);
+  stream_close(ctx, stream);
+}
+
 #define TESTS                                                                                                       \
   borrowed_pointers_are_used_on_the_given_stream, unaligned_pointers_are_taken, two_runs_give_the_same_bits,        \
       arrays_outlive_context_and_stream, memory_is_taken_again_and_counted_to_zero, what_is_kept_can_be_given_back, \
       the_callers_device_stays_current, two_threads_share_a_pattern, another_thread_may_give_back,                  \
-      calls_are_captured_into_a_graph, a_source_of_the_users_lends_the_blocks_of_streams,                           \
-      products_neither_copy_nor_wait
+      calls_are_captured_into_a_graph, dense_products_are_captured_into_a_graph,                                    \
+      a_source_of_the_users_lends_the_blocks_of_streams, products_neither_copy_nor_wait
 #define NAMES_OF(...) #__VA_ARGS__
 #define NAMES(...) NAMES_OF(__VA_ARGS__)
 

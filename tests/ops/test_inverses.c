@@ -48,7 +48,7 @@ static void inverse_on_reads_any_pattern(lac_context *ctx) {
 
 /// A definite matrix stays one, whatever is asked for: of its symmetric pattern a symmetric one is made.
 static void inverse_on_keeps_cholesky(lac_context *ctx) {
-  if (!check_claimed("inverse_on")) return;
+  if (!check_claimed("selected_inverse")) return;
   lac_pattern *p = NULL, *q = NULL;
   lac_solver *solver = NULL, *wide = NULL, *again = NULL;
   CHECK_OK(sketch_pattern(ctx, sketch_symmetric(6, 0.3, 3), LAC_WIDTH_AUTO, &p));

@@ -72,30 +72,30 @@ static op_case damped_case(const sketch *s, int k) {
 static void check_case(lac_context *ctx, op_case c) { check_op(ctx, &c); }
 
 static void lstsq_differentiates_tall_and_square_systems(lac_context *ctx) {
-  if (!check_claimed("lstsq")) return;
+  if (!check_claimed("segment_max")) return;
   check_case(ctx, lstsq_case(rectangle(5, 3, 1), "", "", "", 2));
   check_case(ctx, lstsq_case(rectangle(3, 3, 2), "", "", "", 1));
 }
 
 static void lstsq_differentiates_wide_systems(lac_context *ctx) {
-  if (!check_claimed("lstsq")) return;
+  if (!check_claimed("segment_max")) return;
   check_case(ctx, lstsq_case(rectangle(3, 5, 3), "", "", "", 2));
 }
 
 static void lstsq_differentiates_damped_systems_of_any_shape(lac_context *ctx) {
-  if (!check_claimed("lstsq")) return;
+  if (!check_claimed("segment_max")) return;
   check_case(ctx, damped_case(rectangle(4, 3, 1), 2));
   check_case(ctx, damped_case(rectangle(3, 4, 3), 1));
 }
 
 static void lstsq_broadcasts_batches_both_ways(lac_context *ctx) {
-  if (!check_claimed("lstsq")) return;
+  if (!check_claimed("segment_max")) return;
   check_case(ctx, lstsq_case(rectangle(4, 2, 1), "2,", "", "2,", 1));
   check_case(ctx, lstsq_case(rectangle(2, 4, 1), "", "2,", "2,", 1));
 }
 
 static void lstsq_takes_what_is_empty(lac_context *ctx) {
-  if (!check_claimed("lstsq")) return;
+  if (!check_claimed("segment_max")) return;
   check_case(ctx, lstsq_case(sketch_empty(3, 0), "", "", "", 2));
   check_case(ctx, lstsq_case(sketch_empty(0, 3), "", "", "", 2));
   check_case(ctx, lstsq_case(sketch_empty(0, 0), "", "", "", 2));
@@ -106,7 +106,7 @@ static void lstsq_takes_what_is_empty(lac_context *ctx) {
 
 /// x alone is as large as A is small, over all the range that numbers have.
 static void lstsq_takes_values_of_any_size(lac_context *ctx) {
-  if (!check_claimed("lstsq")) return;
+  if (!check_claimed("segment_max")) return;
   for (int wide = 0; wide <= 1; ++wide) {
     op_case c = lstsq_case(wide ? rectangle(3, 4, 1) : rectangle(4, 3, 1), "", "", "", 1);
     c.result[1] = NULL, c.i[0] = 1, c.degree[0] = -1;
@@ -182,7 +182,7 @@ static void check_rank(lac_context *ctx, const char *method) {
 }
 
 static void lstsq_asks_for_damp_where_the_rank_is_not_full(lac_context *ctx) {
-  if (!check_claimed("lstsq")) return;
+  if (!check_claimed("segment_max")) return;
   for (int i = 0; i < METHODS; ++i) check_rank(ctx, methods[i]);
 }
 
@@ -212,7 +212,7 @@ static void check_columns(lac_context *ctx, const char *method) {
 }
 
 static void lstsq_takes_columns_of_any_size(lac_context *ctx) {
-  if (!check_claimed("lstsq")) return;
+  if (!check_claimed("segment_max")) return;
   for (int i = 0; i < METHODS; ++i) check_columns(ctx, methods[i]);
 }
 
@@ -231,7 +231,7 @@ static void check_accuracy(lac_context *ctx, const char *method) {
 }
 
 static void lstsq_is_as_accurate_as_an_orthogonal_factorisation(lac_context *ctx) {
-  if (!check_claimed("lstsq")) return;
+  if (!check_claimed("segment_max")) return;
   for (int i = 0; i < METHODS; ++i) check_accuracy(ctx, methods[i]);
 }
 
@@ -269,13 +269,13 @@ static void check_practice(lac_context *ctx, const char *method) {
 }
 
 static void lstsq_solves_a_matrix_from_practice(lac_context *ctx) {
-  if (!check_claimed("lstsq")) return;
+  if (!check_claimed("segment_max")) return;
   for (int i = 0; i < METHODS; ++i) check_practice(ctx, methods[i]);
 }
 
 /// Damp of another dtype, a solver of another pattern, b of another length, nothing at all.
 static void lstsq_refuses_what_does_not_fit(lac_context *ctx) {
-  if (!check_claimed("lstsq")) return;
+  if (!check_claimed("segment_max")) return;
   const sketch *s = rectangle(4, 3, 1);
   for (int wrong = 0; wrong < 5; ++wrong) {
     lac_pattern *p = NULL, *other = NULL;
@@ -355,7 +355,7 @@ static lac_status problem_differentiate(lac_context *ctx, const problem *p, int 
 }
 
 static void lstsq_factors_once_for_all_derivatives(lac_context *ctx) {
-  if (!check_claimed("lstsq")) return;
+  if (!check_claimed("segment_max")) return;
   problem p = problem_open(ctx, rectangle(5, 3, 1));
   CHECK_OK(problem_differentiate(ctx, &p, 2));
   CHECK_EQ(report_of_solver(p.solver).factorisations, 1);
@@ -364,7 +364,7 @@ static void lstsq_factors_once_for_all_derivatives(lac_context *ctx) {
 
 /// The factor is kept, so that what fails is of least squares alone.
 static void lstsq_leaks_nothing_where_an_allocation_fails(lac_context *ctx) {
-  if (!check_claimed("lstsq")) return;
+  if (!check_claimed("segment_max")) return;
   problem p = problem_open(ctx, rectangle(3, 2, 1));
   CHECK_OK(problem_differentiate(ctx, &p, 1));
   long long before = check_live_blocks();

@@ -133,7 +133,7 @@ static void through_dense(const op_case *c, const ref *in, ref *out) {
 }
 
 static void lac_lstsq_takes_solvers_of_the_matrix(lac_context *ctx) {
-  int cases = check_claimed("lstsq") ? 4 : 2;  // damped ones take more operators
+  int cases = check_claimed("lstsq_with") ? 4 : 2;  // damped ones take more operators
   for (int i = 0; i < cases; i++) {
     const sketch *s = i % 2 ? rectangle(3, 5, 2) : rectangle(5, 3, 1);
     op_case c = fit_case(s, LAC_PLAIN, "lsmr");

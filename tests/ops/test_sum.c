@@ -165,7 +165,7 @@ static void prod_multiplies_pair_by_pair(lac_context *ctx) {
 }
 
 static void prod_is_exact_with_zeros(lac_context *ctx) {
-  if (!check_claimed("prod")) return;
+  if (!check_claimed("slice")) return;
   double x_bar[3];
   CHECK(axes_probe(ctx, lac_prod, 3, (double[]){2, 0, 5}, x_bar) == 0);
   CHECK(x_bar[0] == 0 && x_bar[1] == 10 && x_bar[2] == 0);

@@ -56,7 +56,7 @@ static op_case trace_case(const char *a, const char *b, const char *result) {
 }
 
 static void traces_are_exact_where_probes_leave_nothing_to_chance(lac_context *ctx) {
-  if (!check_claimed("trace_solve_estimate")) return;
+  if (!check_claimed("solve_with")) return;
   op_case c = trace_case("nnz", "nnz1", "");
   check_op(ctx, &c);
   c = trace_case("2,nnz", "nnz1", "2"), c.skip = OP_MEMORY;
@@ -83,14 +83,14 @@ static void error_dense(const op_case *c, const ref *in, ref *out) {
 }
 
 static void the_error_is_that_of_the_mean(lac_context *ctx) {
-  if (!check_claimed("trace_solve_estimate")) return;
+  if (!check_claimed("solve_with")) return;
   op_case c = trace_case("nnz", "nnz1", "");
   c.apply = error_apply, c.dense = error_dense, c.result_dtype = op_real_dtype, c.skip = OP_MEMORY, c.degree[0] = -1;
   check_op(ctx, &c);
 }
 
 static void random_probes_come_as_near_as_they_say(lac_context *ctx) {
-  if (!check_claimed("trace_solve_estimate")) return;
+  if (!check_claimed("solve_with")) return;
   two_by_two s = two_by_two_open(ctx, (double[]){3, 1, 2, 4});
   lac_var a = lac_tape_leaf(s.tape, s.a), out[2];
   double estimate = 0, error = 0;  // tr(A^-1 A) is 2 for every probe

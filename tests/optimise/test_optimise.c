@@ -259,7 +259,6 @@ static void every_method_solves_a_quadratic_of_every_dtype(lac_context *ctx) {
       lac_optimise_report report = {0};
       lac_array *x = NULL;
 
-      if (method == LAC_OPTIMISE_ADAM && !check_claimed("Adam")) continue;
       quadratic_open(ctx, dtype, &q);
       CHECK_OK(lac_array_create(ctx, dtype, 2, (int64_t[]){N, 1}, &x));
       CHECK_OK(lac_array_fill(ctx, x, 0, 0));
@@ -345,7 +344,6 @@ static void logistic_regression_has_one_minimum_for_all_methods(lac_context *ctx
 
 static void adam_equals_its_textbook(lac_context *ctx) {
   enum { COUNT = 5, STEPS = 30 };
-  if (!check_claimed("Adam")) return;
   for (int kind = 0; kind < 3; kind++) {  // no decay, coupled, decoupled
     double x[COUNT] = {1, -2, 3, 0.5, 0}, m[COUNT] = {0}, v[COUNT] = {0}, g[COUNT], got[COUNT];
     double rate = 0.1, b1 = 0.8, b2 = 0.95, eps = 1e-3, decay = kind ? 0.3 : 0;
@@ -380,7 +378,6 @@ static void adam_equals_its_textbook(lac_context *ctx) {
 
 static void adam_takes_complex_numbers_as_two_reals_and_single_precision(lac_context *ctx) {
   enum { COUNT = 6 };
-  if (!check_claimed("Adam")) return;
   double x[COUNT] = {1, -2, 3, 0.5, 0.25, -1}, g[COUNT] = {0.5, 0.25, -1, 1, 0.125, 2}, got[2][COUNT];
   float x32[COUNT], g32[COUNT], got32[COUNT];
   lac_optimise_options o = lac_optimise_options_defaults();
@@ -432,7 +429,6 @@ static void momentum_equals_its_textbook(lac_context *ctx) {
 
 static void adam_gives_the_same_bits_on_any_number_of_threads(lac_context *ctx) {
   enum { COUNT = 150001 };
-  if (!check_claimed("Adam")) return;
   float *start = scratch(COUNT * sizeof *start), *slope = scratch(COUNT * sizeof *slope), *got[2];
   random_state r = random_start(11);
 
@@ -469,7 +465,6 @@ static void every_failing_allocation_is_told_and_nothing_leaks(lac_context *ctx)
     lac_optimise_options options = lac_optimise_options_defaults();
     lac_optimise_report report = {0};
 
-    if (method == LAC_OPTIMISE_ADAM && !check_claimed("Adam")) continue;
     options.method = method, options.max_iterations = 3, options.memory = 2, options.momentum = 0.5;
     for (int64_t n = 0;; n += 1 + n / 32) {
       CHECK_OK(lac_array_fill(ctx, x, 0.5, 0));
