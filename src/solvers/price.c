@@ -39,6 +39,7 @@ static bool price_are_alike(const lac_pattern *p, int64_t row, int64_t *shift) {
 static double price_weight(const lac_pattern *p) {
   int64_t step = p->rows / PRICE_SAMPLES + 1, looked = 0, alike = 0, twins = 0, shift = 0;
 
+  if (!lac_buffer_is_host(p->offsets) || !lac_buffer_is_host(p->columns)) return 1;  // on a device: a grid (cost.c)
   for (int64_t i = 0; i + 1 < p->rows; i += step, looked++) {
     if (!price_are_alike(p, i, &shift)) continue;
     alike++;

@@ -2,8 +2,8 @@
 /// @file fft.cu
 /// Fourier transforms of any length in double precision, many at a time.
 ///
-/// Lengths without a prime factor over 13: Stockham's method in passes, which sorts as it goes, a thread to a butterfly.
-/// A pass of R over sequences of length m that lie `stride` apart:
+/// Lengths without a prime factor over 13: Stockham's method in passes, which sorts as it goes, a thread to a
+/// butterfly. A pass of R over sequences of length m that lie `stride` apart:
 ///
 ///     y[R p + k] = exp(-2 pi i p k / m) sum_j exp(-2 pi i j k / R) x[p + j m / R]
 ///
