@@ -15,9 +15,15 @@
 #include "backends/cpu/grid/grid.h"
 
 /// A row of cells is worked on in strips, which stay in the nearest cache from stage to stage. A line has the numbers of
-/// a strip, and before and behind them some that stages need of their neighbours and that another strip knows better:
-/// one is enough, the others make its length a multiple of that of vectors. Zeros lie between lines.
-enum { SETUP_STRIP = 64, SETUP_WIDE = SETUP_STRIP + 4, SETUP_END = 4, SETUP_LEAD = 8, SETUP_PITCH = SETUP_WIDE + SETUP_END };
+/// a strip, and one more at both ends that stages need of the neighbours and that other strips know better; two besides
+/// make its length one that vectors have. Zeros lie before the first line and behind each.
+enum {
+  SETUP_STRIP = 64,
+  SETUP_WIDE = SETUP_STRIP + 4,
+  SETUP_END = 4,
+  SETUP_PITCH = SETUP_WIDE + SETUP_END,
+  SETUP_LEAD = 8  // lines begin where cache lines do
+};
 
 enum { SETUP_LISTED = 1 << 16 };  // points of a grid whose matrix may be listed: many more than a dense inverse has
 
@@ -58,7 +64,7 @@ typedef void (*setup_keep)(int64_t n, const void *from, void *to);
 
 struct setup_job {
   lac_grid grid, next;
-  bool is_half;                   // what is kept
+  bool is_half;                    // what is kept
   bool is_given_half, gives_half;  // this matrix, and the next
   bool is_wide_offset, is_wide_column;
   const void *offsets, *columns;
