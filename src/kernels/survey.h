@@ -32,11 +32,13 @@ typedef struct lac_survey {
   // takes the columns if their ratio is smaller, and exact moduli of complex numbers in place of sizes that are up to
   // sqrt(2) too large.
   double dominance;
+  // The size of the largest diagonal entry over that of the smallest, of the matrix where it is largest; 0: not known.
+  double spread;
 } lac_survey;
 
 /// A survey of no numbers.
 static inline lac_survey lac_survey_begin(void) {
-  lac_survey s = {-1, -1, -1, -1, 0, 0, 0, 0, false, true, 0};
+  lac_survey s = {-1, -1, -1, -1, 0, 0, 0, 0, false, true, 0, 0};
   return s;
 }
 

@@ -5,12 +5,29 @@
 /// Memory that the library owns changes only through functions that count a version, and its storage has a number that
 /// is never used again: both being equal, the values are. Memory of others (NumPy, PyTorch, DLPack) changes without a
 /// word and addresses come back, so that it is known by 128 bits of a hash, computed each time where the values lie.
+/// Values that were not seen before differ from the others at a glance, in a few hundred of their words; the pass over
+/// all of them is made where a glance finds no difference.
 
+#include "core/random.h"
 #include "solvers/solver_impl.h"
+
+enum { GLANCE_WORDS = 256, GLANCE_FROM = 1 << 16 };  // words that are read, and the fewest that there are
 
 lac_identity lac_identity_quick(const lac_array *values) {
   const lac_storage *s = values->storage;
   return (lac_identity){.storage = s->id, .version = s->id ? atomic_load(&s->version) : 0};
+}
+
+lac_status lac_identity_glance(lac_context *ctx, const lac_array *values, lac_identity *identity) {
+  uint64_t words = lac_array_bytes(values) / sizeof(uint32_t);
+  const uint32_t *data = values->storage->data;
+
+  if (words < GLANCE_FROM || !lac_context_is_host(ctx)) return lac_identity_hash(ctx, values, identity);
+  for (uint64_t i = 0; i < GLANCE_WORDS; i++) {
+    identity->glance = lac_random_mix(identity->glance ^ data[lac_random_bits(6, i) % words]);
+  }
+  identity->has_glance = true;
+  return LAC_OK;
 }
 
 lac_status lac_identity_hash(lac_context *ctx, const lac_array *values, lac_identity *identity) {
@@ -62,8 +79,7 @@ done:
   return status;
 }
 
-/// The bits of a factor that was made without them, computed from its values and kept.
-static lac_status identity_of(lac_context *ctx, lac_factor *f, lac_identity *out) {
+lac_status lac_factor_bits(lac_context *ctx, lac_factor *f, lac_identity *out) {
   lac_status status = LAC_OK;
 
   pthread_mutex_lock(&f->lock);
@@ -87,7 +103,7 @@ lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_
   identity = lac_identity_quick(flat);
   if (lac_identity_same(&factor->identity, &identity)) goto done;
   LAC_TRY(lac_identity_hash(ctx, flat, &identity));
-  LAC_TRY(identity_of(ctx, (lac_factor *)factor, &own));
+  LAC_TRY(lac_factor_bits(ctx, (lac_factor *)factor, &own));
   *matches = lac_identity_same(&own, &identity);
 done:
   lac_array_destroy(&flat);

@@ -7,9 +7,10 @@
 
 #include "solvers/kept.h"
 
-static bool kept_is(const lac_factor *factor, const lac_array *values, const lac_identity *identity) {
+/// Whether a factor may be that of these values.
+static bool kept_fits(const lac_factor *factor, const lac_array *values) {
   return factor->space == values->storage->space && lac_meta_same(&factor->meta, &values->meta) &&
-         lac_factor_is_fresh(factor) && lac_identity_same(&factor->identity, identity);
+         lac_factor_is_fresh(factor);
 }
 
 static void kept_drop_last(lac_solver *solver) {
@@ -48,16 +49,20 @@ static void kept_make_room(lac_solver *solver) {
   kept_fit(solver);
 }
 
+/// A kept factor moves to the front; retained. The lock is held.
+static lac_factor *kept_move(lac_solver *solver, lac_factor **link) {
+  lac_factor *factor = *link;
+  *link = factor->next;
+  factor->next = solver->kept;
+  solver->kept = lac_factor_retain(factor);
+  kept_fit(solver);
+  return factor;
+}
+
 /// The kept factor of these values, which moves to the front; retained, or NULL. The lock is held.
 static lac_factor *kept_find(lac_solver *solver, const lac_array *values, const lac_identity *identity) {
   for (lac_factor **link = &solver->kept; *link; link = &(*link)->next) {
-    lac_factor *factor = *link;
-    if (!kept_is(factor, values, identity)) continue;
-    *link = factor->next;
-    factor->next = solver->kept;
-    solver->kept = lac_factor_retain(factor);
-    kept_fit(solver);
-    return factor;
+    if (kept_fits(*link, values) && lac_identity_same(&(*link)->identity, identity)) return kept_move(solver, link);
   }
   return NULL;
 }
@@ -94,6 +99,47 @@ static lac_factor *kept_take(lac_solver *solver, const lac_array *values, const 
   return factor;
 }
 
+/// The kept factors whose values look like these at a glance, retained; how many they are.
+static int kept_alike(lac_solver *solver, const lac_array *values, const lac_identity *identity,
+                      lac_factor *alike[LAC_KEPT_FACTORS]) {
+  int count = 0;
+  pthread_mutex_lock(&solver->lock);
+  for (lac_factor *f = solver->kept; f && count < LAC_KEPT_FACTORS; f = f->next) {
+    bool is_alike = f->identity.has_glance && f->identity.glance == identity->glance;
+    if (is_alike && kept_fits(f, values)) alike[count++] = lac_factor_retain(f);
+  }
+  pthread_mutex_unlock(&solver->lock);
+  return count;
+}
+
+/// A factor that may have been let go of meanwhile; retained.
+static lac_factor *kept_again(lac_solver *solver, lac_factor *factor) {
+  pthread_mutex_lock(&solver->lock);
+  lac_factor **link = &solver->kept;
+  while (*link && *link != factor) link = &(*link)->next;
+  factor = *link ? kept_move(solver, link) : lac_factor_retain(factor);
+  pthread_mutex_unlock(&solver->lock);
+  return factor;
+}
+
+/// By all bits, where there are factors whose values look like these.
+static lac_status kept_recall_alike(lac_context *ctx, lac_solver *solver, const lac_array *values,
+                                    lac_identity *identity, lac_factor **out) {
+  lac_status status = LAC_OK;
+  lac_factor *alike[LAC_KEPT_FACTORS] = {NULL};
+  int count = kept_alike(solver, values, identity, alike);
+  lac_identity own;
+
+  if (count > 0) LAC_TRY(lac_identity_hash(ctx, values, identity));
+  for (int i = 0; i < count && !*out; i++) {
+    LAC_TRY(lac_factor_bits(ctx, alike[i], &own));
+    if (lac_identity_same(&own, identity)) *out = kept_again(solver, alike[i]);
+  }
+done:
+  for (int i = 0; i < count; i++) lac_object_release(alike[i]);
+  return status;
+}
+
 lac_status lac_kept_recall(lac_context *ctx, lac_solver *solver, const lac_array *values, lac_identity *identity,
                            lac_factor **out) {
   lac_status status = LAC_OK;
@@ -102,8 +148,9 @@ lac_status lac_kept_recall(lac_context *ctx, lac_solver *solver, const lac_array
   if (solver->core->options.keep_bytes == 0) goto done;
   if (identity->storage) *out = kept_take(solver, values, identity);
   if (*out) goto done;
-  LAC_TRY(lac_identity_hash(ctx, values, identity));
-  *out = kept_take(solver, values, identity);
+  LAC_TRY(lac_identity_glance(ctx, values, identity));
+  if (identity->has_hash) *out = kept_take(solver, values, identity);
+  if (identity->has_glance) LAC_TRY(kept_recall_alike(ctx, solver, values, identity, out));
 done:
   return status;
 }

@@ -8,7 +8,7 @@
 #include "solvers/solver_impl.h"
 
 /// The kept factor of these values, retained; *out stays NULL where there is none. Values are recognised at no cost
-/// where the library owns the memory, else by a hash; *identity has what was found out.
+/// where the library owns the memory, else by their bits; *identity has what was found out.
 lac_status lac_kept_recall(lac_context *ctx, lac_solver *solver, const lac_array *values, lac_identity *identity,
                            lac_factor **out);
 

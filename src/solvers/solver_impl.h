@@ -217,7 +217,8 @@ struct lac_solver {
 /// Which values these are: memory that the library owns is known by its storage and version, and all by their bits.
 typedef struct lac_identity {
   int64_t storage, version;  // storage 0: memory that the library does not own
-  bool has_hash;
+  bool has_glance, has_hash;
+  uint64_t glance;  // of some of the bits
   uint64_t hash[2];
 } lac_identity;
 
@@ -386,12 +387,17 @@ static inline lac_form lac_form_of(lac_form form, bool is_hermitian) {
 
 // -- which values (identity.c) ---------------------------------------------------------------------------------------
 
-/// What is known at no cost; and the bits besides, in one pass where the values lie.
+/// What is known at no cost; and the bits besides, in one pass where the values lie. First some of the bits where that
+/// costs much less, which tell most values apart, or all of them at once.
 lac_identity lac_identity_quick(const lac_array *values);
+lac_status lac_identity_glance(lac_context *ctx, const lac_array *values, lac_identity *identity);
 lac_status lac_identity_hash(lac_context *ctx, const lac_array *values, lac_identity *identity);
 
 /// Whether both are of the same values: false where that takes hashes and one of them has no hash.
 bool lac_identity_same(const lac_identity *a, const lac_identity *b);
+
+/// The bits of the values of a factor, which are read when first asked for.
+lac_status lac_factor_bits(lac_context *ctx, lac_factor *factor, lac_identity *out);
 
 /// Note which values a factor was made of: what is known of them (NULL: nothing), and their hash where the factor does
 /// not hold them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Iterative solvers: what factors share and when they are stale, what serves as preconditioner.
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -85,6 +86,28 @@ static void borrowed_values_are_copied(lac_context *ctx) {
   direct_close(&s);
 }
 
+/// They differ at a glance, or not at all, or in one number that a glance does not see.
+static void large_values_are_recognised_by_all_their_bits(lac_context *ctx) {
+  if (!check_claimed("memory of the host")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 100 * 100, LAC_F64, 1);
+  lac_solver_options options = iterative_options("cg", "jacobi");
+  iterative_system s = iterative_open(ctx, &c, &options);
+  for (int64_t z = -1; z < c.s->nnz; z += 997) {
+    lac_array *values = NULL, *copy = NULL;
+    lac_factor *factor = NULL, *again = NULL;
+    CHECK_OK(lac_array_clone(ctx, s.s.values, &values));
+    if (z >= 0) ((double *)lac_array_edit(values))[z] *= 1 + DBL_EPSILON;
+    CHECK_OK(lac_solver_factor(ctx, s.s.solver, values, &factor));
+    CHECK_EQ(factor == s.factor, z < 0);
+    CHECK_OK(lac_array_clone(ctx, values, &copy));
+    CHECK_OK(lac_solver_factor(ctx, s.s.solver, copy, &again));
+    CHECK(again == factor);
+    lac_array_destroy(&values), lac_array_destroy(&copy);
+    lac_factor_destroy(&factor), lac_factor_destroy(&again);
+  }
+  iterative_close(&s);
+}
+
 static void new_values_refresh_the_set_up(lac_context *ctx) {
   if (!check_claimed("multigrid")) return;
   direct_case c = direct_make(DIRECT_POISSON, 900, LAC_F64, 1);
@@ -163,5 +186,6 @@ static void determinants_come_from_a_direct_partner(lac_context *ctx) {
 
 CHECK_MAIN(values_that_change_in_place_refresh_and_leave_nothing_behind,
            a_factor_shares_values_and_is_stale_when_they_change, determinants_and_inverses_are_stale_too,
-           borrowed_values_are_copied, new_values_refresh_the_set_up, a_factor_serves_as_preconditioner_and_is_held,
-           a_function_serves_as_preconditioner, determinants_come_from_a_direct_partner)
+           borrowed_values_are_copied, large_values_are_recognised_by_all_their_bits, new_values_refresh_the_set_up,
+           a_factor_serves_as_preconditioner_and_is_held, a_function_serves_as_preconditioner,
+           determinants_come_from_a_direct_partner)

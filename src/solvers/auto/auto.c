@@ -141,7 +141,10 @@ bool lac_auto_suits(const lac_survey *s, const char **finding) {
 static lac_status auto_jumps(lac_context *ctx, const lac_linear *a, const lac_factor *f, const char **finding) {
   lac_status status = LAC_OK;
   const lac_auto_core *c = f->core->part;
-  lac_setup setup = {.pattern = a->pattern, .options = &f->core->options, .is_hermitian = a->survey->asymmetric < 0};
+  lac_setup setup = {.pattern = a->pattern,
+                     .options = &f->core->options,
+                     .is_hermitian = a->survey->asymmetric < 0,
+                     .spread = a->survey->spread};
   lac_array *values = NULL;
   bool is_uneven = false, jumps = false;
 

@@ -254,6 +254,51 @@ done:
   return status;
 }
 
+// -- rounding --------------------------------------------------------------------------------------------------------
+
+/// Whether a residual is as small as rounding of A x lets it be, where that is a small part of b.
+static bool krylov_is_rounding(const krylov *k, double residual, double terms, double b) {
+  double epsilon = k->numbers.epsilon;
+  return residual <= ATTAINED_ROUNDINGS * epsilon * (terms + b) && epsilon * terms <= ATTAINED_SHARE * b;
+}
+
+/// |A| |x| of each column.
+static lac_status krylov_terms(krylov *k, double *terms) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  const lac_krylov_job *job = k->job;
+
+  LAC_TRY(lac_column_norms(ctx, job->x, job->items, k->x_rows, job->width, terms));
+  for (int64_t c = 0; c < k->columns; ++c) terms[c] *= job->largest / k->unit;
+done:
+  return status;
+}
+
+/// Tell the columns that run whether their true residuals may be rounding, so that they find out soon.
+static lac_status krylov_warn(krylov *k) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  double *terms = NULL;
+
+  if (!k->running || k->is_stopped || k->numbers.is_rectangular || !(k->job->largest > 0)) goto done;
+  LAC_ALLOC(terms, k->columns);
+  LAC_TRY(krylov_terms(k, terms));
+  for (int64_t c = 0; c < k->columns; ++c) {
+    double r = k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re, b = k->seen[LAC_SLOT_B * k->columns + c].re;
+    k->near[c] = lac_pair_of(krylov_is_rounding(k, r, terms[c], b), fmin(k->near[c].im, r));
+  }
+  LAC_TRY(ctx->backend->upload(ctx, (lac_pair *)k->state->storage->data + LAC_SLOT_NEAR * k->columns, k->near,
+                               (size_t)k->columns * sizeof *k->near));
+done:
+  lac_free(terms);
+  return status;
+}
+
+/// No true residual is known yet.
+static void krylov_forget(krylov *k) {
+  for (int64_t c = 0; c < k->columns; ++c) k->near[c] = lac_pair_of(0, INFINITY);
+}
+
 /// Cycles and true residuals in turn.
 static lac_status krylov_cycles(krylov *k, const krylov_method *method) {
   lac_context *ctx = k->ctx;
@@ -265,6 +310,7 @@ static lac_status krylov_cycles(krylov *k, const krylov_method *method) {
     LAC_TRY(krylov_residual(k, false));
     LAC_TRY(krylov_step(k, LAC_STEP_look));
     LAC_TRY(krylov_look(k));
+    LAC_TRY(krylov_warn(k));
   }
 done:
   return status;
@@ -292,6 +338,7 @@ static lac_status krylov_again(krylov *k, const krylov_method *method) {
   }
   k->iterations = k->looked = 0;
   k->numbers.is_last = 0;
+  krylov_forget(k);
   LAC_TRY(krylov_residual(k, false));
   LAC_TRY(krylov_step(k, LAC_STEP_look));
   LAC_TRY(krylov_look(k));
@@ -341,26 +388,23 @@ done:
 static lac_status krylov_attain(krylov *k) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
-  const lac_krylov_job *job = k->job;
-  double *norms = NULL, *rest = NULL, epsilon = k->numbers.epsilon;
+  double *terms = NULL, *rest = NULL;
   lac_column_fault fault = k->numbers.is_rectangular ? LAC_FAULT_NORMAL : LAC_FAULT_ROUNDING;
 
-  if (!krylov_has_stagnated(k) || !(job->largest > 0)) goto done;
-  LAC_ALLOC(norms, k->columns);
+  if (!krylov_has_stagnated(k) || !(k->job->largest > 0)) goto done;
+  LAC_ALLOC(terms, k->columns);
   LAC_ALLOC(rest, k->columns);
-  LAC_TRY(lac_column_norms(ctx, job->x, job->items, k->x_rows, job->width, norms));
+  LAC_TRY(krylov_terms(k, terms));
   LAC_TRY(krylov_rest(k, rest));
   for (int64_t c = 0; c < k->columns; ++c) {
     double r = k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re, b = k->seen[LAC_SLOT_B * k->columns + c].re;
-    double terms = job->largest / k->unit * norms[c];
-    bool is_rounding = rest[c] <= ATTAINED_ROUNDINGS * epsilon * (terms + b);
-    if (k->seen[c].re != LAC_COLUMN_STAGNATED || !is_rounding || !(epsilon * terms <= ATTAINED_SHARE * b)) continue;
+    if (k->seen[c].re != LAC_COLUMN_STAGNATED || !krylov_is_rounding(k, rest[c], terms[c], b)) continue;
     k->seen[c] = lac_pair_of(LAC_COLUMN_CONVERGED, fault);
-    k->seen[LAC_SLOT_DETAIL * k->columns + c] = lac_pair_of(rest[c] / (k->numbers.is_rectangular ? r : terms), 0);
-    if (b > 0) k->lost = fmax(k->lost, epsilon * terms / b);
+    k->seen[LAC_SLOT_DETAIL * k->columns + c] = lac_pair_of(rest[c] / (k->numbers.is_rectangular ? r : terms[c]), 0);
+    if (b > 0) k->lost = fmax(k->lost, k->numbers.epsilon * terms[c] / b);
   }
 done:
-  lac_free(norms);
+  lac_free(terms);
   lac_free(rest);
   return status;
 }
@@ -407,6 +451,8 @@ static lac_status krylov_open(krylov *k, const krylov_method *method) {
                                   .window = method->window,
                                   .restart = method->restart};
   LAC_ALLOC(k->seen, LAC_SLOTS_SEEN * k->columns);
+  LAC_ALLOC(k->near, k->columns);
+  krylov_forget(k);
   LAC_TRY(lac_array_create(ctx, LAC_C128, 3, (int64_t[]){method->slots, job->items, job->width}, &k->state));
   LAC_TRY(ctx->backend->fill(ctx, k->state, 0, 0));
   LAC_ALLOC(k->r, k->r_count);
@@ -429,6 +475,7 @@ static void krylov_close(krylov *k) {
   krylov_bases_close(k);
   lac_array_destroy(&k->state);
   lac_free(k->seen);
+  lac_free(k->near);
 }
 
 lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_method *method,

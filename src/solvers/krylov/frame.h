@@ -38,6 +38,7 @@ typedef struct krylov {
   int64_t restart;   // longest cycle
   lac_array *state;  // coefficients [slots, items, k]
   lac_pair *seen;    // its first slots, on the host
+  lac_pair *near;    // its LAC_SLOT_NEAR, on the host
   lac_array **r;     // vectors like b; the first is the residual, the second free between cycles
   lac_array **v;     // vectors like x
   int r_count, v_count;

@@ -79,6 +79,7 @@ static lac_status precondition_factor(lac_context *ctx, const lac_linear *a, con
                       .options = &f->core->options,
                       .is_hermitian = p->is_hermitian,
                       .largest = p->largest,
+                      .spread = seen.survey.spread,
                       .nodes = a->nodes};
   lac_factor_say(f, "%s", f->core->why);
   LAC_TRY(precondition_set_up(ctx, &setup, like, f));

@@ -21,7 +21,8 @@ typedef struct lac_setup {
   const lac_solver_options *options;
   bool is_hermitian;         // in values
   const lac_array *largest;  // [items, 1, 1]: sizes of numbers; NULL: not known
-  double contrast;           // how much stiffer than a row its neighbours are (multigrid.c); 0: not known
+  double spread;             // the largest diagonal entry over the smallest; 0: not known
+  double contrast;           // how much stiffer than a row its neighbours are, at most (multigrid.c); 0: not known
   const lac_nodes *nodes;    // that the values show; NULL: not yet known
 } lac_setup;
 

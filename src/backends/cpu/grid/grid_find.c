@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file grid_find.c
-/// Whether the entries of a pattern lead to neighbours on a rectangular grid, and on which one.
+/// Whether the entries of a pattern lead to neighbours on a rectangular grid, and on which one. What is found is kept
+/// with the pattern: whoever weighs, chooses and sets up asks for it.
 
 #include <stdatomic.h>
 
@@ -17,23 +18,48 @@ typedef struct find_job {
   _Atomic bool *has_corners;
 } find_job;
 
-/// The direction of an entry; -1: it leads elsewhere.
-static int direction_of(int64_t width, int64_t row, int64_t column) {
-  int direction = grid_direction(width, column - row);
-  int64_t x = row % width + direction % 3 - 1;
-  return direction >= 0 && x >= 0 && x < width ? direction : -1;
+// Whether `count` numbers grow by `step` to the one that is `apart` numbers behind.
+#define GROWS(type)                                                                    \
+  static bool grows_##type(const type *x, int64_t count, int64_t apart, type step) {   \
+    type differs = 0;                                                                  \
+    for (int64_t i = 0; i < count; ++i) differs |= (type)(x[i + apart] - x[i] - step); \
+    return differs == 0;                                                               \
+  }
+GROWS(i32)
+GROWS(i64)
+
+static bool grows(const lac_buffer *b, int64_t first, int64_t count, int64_t apart, int64_t step) {
+  if (b->type == LAC_I32) return grows_i32((const i32 *)b->host + first, count, apart, (i32)step);
+  return grows_i64((const i64 *)b->host + first, count, apart, step);
 }
 
-static void look_rows(const void *shared, int64_t begin, int64_t end) {
+/// Whether each of `count` rows behind row i has the entries of the one before it, one column further.
+static bool rows_repeat(const lac_pattern *p, int64_t i, int64_t count) {
+  int64_t first = lac_buffer_get(p->offsets, i), entries = lac_buffer_get(p->offsets, i + 1) - first;
+  return grows(p->offsets, i, count + 1, 1, entries) && grows(p->columns, first, entries * count, entries, 1);
+}
+
+/// Whether all entries of a point's row lead to neighbours.
+static bool look_row(const lac_pattern *p, int64_t width, int64_t y, int64_t x, bool *has_corners) {
+  const int64_t i = y * width + x;
+  for (int64_t q = lac_buffer_get(p->offsets, i), last = lac_buffer_get(p->offsets, i + 1); q < last; ++q) {
+    int direction = grid_direction(width, lac_buffer_get(p->columns, q) - i);
+    int64_t to = x + direction % 3 - 1;
+    if (direction < 0 || to < 0 || to >= width) return false;
+    *has_corners = *has_corners || grid_is_corner(direction);
+  }
+  return true;
+}
+
+/// Rows [begin, end) of the grid. The points between the ends of most rows repeat the second one.
+static void look_lines(const void *shared, int64_t begin, int64_t end) {
   const find_job *job = shared;
-  const lac_pattern *p = job->pattern;
   bool has_corners = false;
-  for (int64_t i = begin; i < end; ++i) {
-    for (int64_t q = lac_buffer_get(p->offsets, i), last = lac_buffer_get(p->offsets, i + 1); q < last; ++q) {
-      int direction = direction_of(job->width, i, lac_buffer_get(p->columns, q));
-      has_corners = has_corners || grid_is_corner(direction);
-      if (direction >= 0) continue;
-      int64_t before = atomic_load(job->stray);
+  for (int64_t y = begin; y < end; ++y) {
+    for (int64_t x = 0; x < job->width; ++x) {
+      if (x == 2 && rows_repeat(job->pattern, y * job->width + 1, job->width - 3)) x = job->width - 1;
+      if (look_row(job->pattern, job->width, y, x, &has_corners)) continue;
+      int64_t i = y * job->width + x, before = atomic_load(job->stray);
       while (i < before && !atomic_compare_exchange_weak(job->stray, &before, i)) continue;
       return;
     }
@@ -47,18 +73,17 @@ static bool is_grid(lac_context *ctx, const lac_pattern *pattern, int64_t width,
   find_job job = {pattern, width, &first, &has_corners};
 
   if (width < GRID_NARROWEST || pattern->rows % width != 0) return false;
-  cpu_split(cpu_threads(ctx, pattern->nnz), pattern->rows, 64, look_rows, &job);
+  cpu_split(cpu_threads(ctx, pattern->nnz), pattern->rows / width, 1, look_lines, &job);
   if (first > *stray) *stray = first;
   if (first < pattern->rows) return false;
   *grid = lac_grid_make(width, pattern->rows / width, has_corners);
   return true;
 }
 
-lac_status cpu_grid_found(lac_context *ctx, const lac_pattern *pattern, lac_grid *grid, int64_t *stray) {
+static lac_status find(lac_context *ctx, const lac_pattern *pattern, lac_grid *grid, int64_t *stray) {
   lac_status status = LAC_OK;
   int64_t step = pattern->rows / FIND_SAMPLES + 1, away = 0;
 
-  *grid = (lac_grid){0};
   *stray = -1;
   LAC_TRY(lac_pattern_host(ctx, pattern));
   if (pattern->nnz == 0 || pattern->rows != pattern->cols) goto done;
@@ -71,5 +96,32 @@ lac_status cpu_grid_found(lac_context *ctx, const lac_pattern *pattern, lac_grid
   }
   if (!is_grid(ctx, pattern, away, grid, stray)) (void)is_grid(ctx, pattern, away - 1, grid, stray);
 done:
+  return status;
+}
+
+typedef struct find_result {
+  lac_object object;
+  lac_grid grid;
+  int64_t stray;
+} find_result;
+
+static void result_destroy(lac_object *object) { lac_free(object); }
+
+static const lac_kind result_kind = {"grid", result_destroy};
+
+lac_status cpu_grid_found(lac_context *ctx, const lac_pattern *pattern, lac_grid *grid, int64_t *stray) {
+  lac_status status = LAC_OK;
+  find_result *result = (find_result *)lac_pattern_find_cached(pattern, &result_kind, NULL, NULL);
+
+  if (!result) {
+    LAC_ALLOC(result, 1);
+    lac_object_init(&result->object, &result_kind);
+    LAC_TRY(find(ctx, pattern, &result->grid, &result->stray));
+    LAC_TRY(lac_pattern_add_cached(ctx, pattern, &result->object, (int64_t)sizeof *result));
+  }
+  *grid = result->grid;
+  *stray = result->stray;
+done:
+  lac_object_release(result);
   return status;
 }

@@ -1,248 +1,230 @@
 // SPDX-License-Identifier: Apache-2.0
-// The set-up of a level for one pair of numbers, T of the matrix and H of the hierarchy; grid_setup.c has the
-// equations. W is the accumulator of T, in which all of it is computed.
+// The set-up of a level in the numbers T in which it is computed, f64 or c128; grid_setup.c has the equations. Loops
+// run along whole lines, whose length is a constant, and everything but the line is unrolled: sums stay in registers.
 
-#define W FN(acc)
+// The lines of the rows of cells in hand, by setup_line and from its first number on.
+typedef struct FN(hand) {
+  T *matrix[2], *inverse[2], *product[2], *next;
+  f64 *weights[3], *largest;
+} FN(hand);
 
-// The place of a colour's line in a row of cells in hand.
-INLINE W *VN(line)(const setup_job *j, W *lines, int64_t cell, int which) {
-  return lines + ((cell + SETUP_ROWS) % SETUP_ROWS * SETUP_LINES + which) * j->grid.stride + 1;
+INLINE FN(hand) FN(hand_of)(void *work) {
+  FN(hand) h;
+  T *lines = (T *)work + SETUP_LEAD;
+  for (int q = 0; q < 2; ++q) {
+    h.matrix[q] = lines + setup_line(q * SETUP_MATRIX);
+    h.inverse[q] = lines + setup_line(2 * SETUP_MATRIX + q * LAC_GRID_COLOURS);
+    h.product[q] = lines + setup_line(2 * (SETUP_MATRIX + LAC_GRID_COLOURS) + q * SETUP_PRODUCT);
+  }
+  h.next = lines + setup_line(2 * (SETUP_MATRIX + LAC_GRID_COLOURS + SETUP_PRODUCT));
+  f64 *weights = (f64 *)(lines + setup_line(SETUP_NUMBERS)) + SETUP_LEAD;
+  for (int q = 0; q < 3; ++q) h.weights[q] = weights + setup_line(q * SETUP_WEIGHTS);
+  h.largest = weights + setup_line(3 * SETUP_WEIGHTS);
+  return h;
 }
 
 // -- rows of the matrix ----------------------------------------------------------------------------------------------
 
-// The entries of a row of cells by directions and colours, from compressed rows.
-static void VN(read_rows)(const setup_job *j, const T *values, double unit, int64_t cell, W *a[9][4]) {
+// Entries on a level that was made by the one before. Of half a matrix, those that are not there are found at the
+// neighbour.
+static void FN(read_planes)(const setup_job *j, const setup_strip *s, T *a) {
   const lac_grid *g = &j->grid;
-  for (int64_t y = 2 * cell; y < 2 * cell + 2 && y < g->height; ++y) {
-    for (int64_t x = 0, i = y * g->width; x < g->width; ++x, ++i) {
-      for (int64_t q = setup_offset(j, i), last = setup_offset(j, i + 1); q < last; ++q) {
-        int direction = grid_direction(g->width, setup_column(j, q) - i);
-        a[direction][2 * (y % 2) + x % 2][x / 2] = (W)values[q] * unit;
-      }
+  const T *planes = (const T *)j->values + s->item * LAC_GRID_DIRECTIONS * lac_grid_room(g) + s->first - 1;
+  for (int d = 0; d < LAC_GRID_DIRECTIONS; ++d) {
+    const bool is_back = j->is_given_half && d < LAC_GRID_HERE;
+    const T *plane = planes + (is_back ? 8 - d : d) * lac_grid_room(g);
+    for (int c = 0; c < LAC_GRID_COLOURS; ++c) {
+      const grid_neighbour at = is_back ? grid_next_to(c, d) : (grid_neighbour){c, 0, 0};
+      const T *from = plane + ((s->cell + at.down + 1) * LAC_GRID_COLOURS + at.colour) * g->stride + at.across;
+      memcpy(a + setup_line(4 * d + c), from, (size_t)(s->n + 2) * sizeof *a);
+      if (s->first == 0) a[setup_line(4 * d + c)] = 0;  // before the place of zeros
     }
   }
 }
 
-// The places of a row of cells' entries; of the finest level they are read into memory of the part.
-static void VN(open_matrix)(const setup_job *j, const grid_range *range, int64_t cell, W *lines, W *a[9][4]) {
-  const lac_grid *g = &j->grid;
-  const bool is_here = cell >= 0 && cell < g->down;
-  const int64_t room = lac_grid_room(g);
-  for (int d = 0; d < 9; ++d) {
-    for (int c = 0; c < 4; ++c) {
-      a[d][c] = j->is_first || !is_here
-                    ? VN(line)(j, lines, cell, SETUP_MATRIX + 4 * d + c)
-                    : (W *)j->values + (range->item * 9 + d) * room + ((cell + 1) * 4 + c) * g->stride + 1;
-    }
+// Entries, into lines; zeros beyond the grid.
+static void FN(read)(const setup_job *j, const setup_strip *s, T *a) {
+  if (s->cell < 0 || s->cell >= j->grid.down) {
+    memset(a, 0, (size_t)(setup_line(SETUP_MATRIX) - SETUP_END) * sizeof *a);
+  } else if (j->read) {
+    j->read(j, s, a);
+  } else {
+    FN(read_planes)(j, s, a);
   }
-  if (!j->is_first && is_here) return;
-  memset(a[0][0] - 1, 0, (size_t)(36 * g->stride) * sizeof(W));
-  if (!is_here) return;
-  VN(read_rows)(j, (const T *)j->values + range->item * j->nnz, j->unit ? j->unit[2 * range->item] : 1, cell, a);
 }
 
 // -- interpolation ---------------------------------------------------------------------------------------------------
 
-// One over the diagonal entries as cycles take them: no smaller than half of their rows, or relaxing would let errors
-// grow. Zero where there is no point.
-static void VN(invert_row)(const setup_job *j, int64_t cell, W *a[9][4], W *lines) {
-  const grid_reach *reach = grid_neighbours(&j->grid);
+// One over the diagonal entries, and the largest that was seen.
+INLINE void FN(invert)(const bool corners, const f64 least, const T *a, T *inverse, f64 *largest) {
   for (int c = 0; c < LAC_GRID_COLOURS; ++c) {
-    const W *own = a[LAC_GRID_HERE][c];
-    W *to = VN(line)(j, lines, cell, SETUP_INVERSE + c);
-    VECTOR_LOOP for (int64_t i = 0; i < j->grid.across; ++i) {
-      const double size = fabs(creal(own[i])) + fabs(cimag(own[i]));
-      double half = 0;
-      for (int q = 0; q < reach->count; ++q) {
-        const W entry = a[reach->directions[q]][c][i];
-        half += fabs(creal(entry)) + fabs(cimag(entry));
+    const T *own = a + setup_line(c);
+    T *to = inverse + setup_line(c);
+    VECTOR_LOOP for (int64_t i = 0; i < SETUP_WIDE; ++i) {
+      f64 beside = 0;
+      UNROLL(9) for (int d = 0; d < LAC_GRID_DIRECTIONS; ++d) {
+        if (d != LAC_GRID_HERE && (corners || !grid_is_corner(d))) beside += FN(size)(own[setup_line(4 * d) + i]);
       }
-      half /= 2;
-      const double re = size > 0 ? creal(own[i]) : half, im = cimag(own[i]), square = re * re + im * im;
-      const double by = square > 0 ? (size >= half || size == 0 ? 1 : size / half) / square : 0;
-      to[i] = FN(setup_number)(re * by, -im * by);
+      to[i] = FN(setup_inverse)(own[setup_line(4 * LAC_GRID_HERE) + i], beside / 2, least);
+      const f64 size = FN(size)(to[i]);
+      largest[i] = size > largest[i] ? size : largest[i];
     }
   }
 }
 
-// What a point takes from a neighbour: the real part of an entry over the diagonal, with a minus.
-INLINE double VN(taken)(W entry, W inverse) { return cimag(entry) * cimag(inverse) - creal(entry) * creal(inverse); }
-
-// Weights from the two ends to the points between, for which entries are added up along the other axis.
-static void VN(between)(int64_t n, W *a[9][4], int colour, const int *first, const int *second, const int *along,
-                        const W *inverse, W *one, W *two) {
-  for (int64_t i = 0; i < n; ++i) {
-    double p = 0, q = 0, middle = 1;
-    for (int e = 0; e < 3; ++e) {
-      p += VN(taken)(a[first[e]][colour][i], inverse[i]);
-      q += VN(taken)(a[second[e]][colour][i], inverse[i]);
-      middle -= along[e] == LAC_GRID_HERE ? 0 : VN(taken)(a[along[e]][colour][i], inverse[i]);
-    }
-    const double s = setup_share(p, q, middle);
-    one[i] = p * s, two[i] = q * s;
-  }
+// What a point takes from neighbours, the sum of whose entries is given: its real part over the diagonal, with a minus.
+INLINE f64 FN(taken)(T entries, T inverse) {
+  return FN(im)(entries) * FN(im)(inverse) - FN(re)(entries) * FN(re)(inverse);
 }
 
-static void VN(edges)(const setup_job *j, int64_t cell, W *a[9][4], W *lines) {
-  static const int west[] = {0, 3, 6}, middle[] = {1, 4, 7}, east[] = {2, 5, 8};
-  static const int before[] = {0, 1, 2}, level[] = {3, 4, 5}, behind[] = {6, 7, 8};
-  const int64_t n = j->grid.across;
-  const W *inverse = VN(line)(j, lines, cell, SETUP_INVERSE), *below = inverse + 2 * j->grid.stride;
-  W *ends[4];
-  for (int q = 0; q < 4; ++q) ends[q] = VN(line)(j, lines, cell, SETUP_WEST + q);
-  VN(between)(n, a, 1, west, east, middle, inverse + j->grid.stride, ends[0], ends[1]);
-  VN(between)(n, a, 2, before, behind, level, below, ends[2], ends[3]);
+// The entry of a direction, with those of the corners beside it along an axis, one direction is `step` away from the
+// next.
+INLINE T FN(side)(const bool corners, const T *a, const int direction, const int step) {
+  const T own = a[setup_line(4 * direction)];
+  return corners ? a[setup_line(4 * (direction - step))] + own + a[setup_line(4 * (direction + step))] : own;
+}
+
+// Weights from the two ends of an axis to the points of a colour between them: `step` directions are from one end to
+// the middle.
+INLINE void FN(between)(const bool corners, const T *a, const T *inverse, const int step, f64 *w) {
+  const int other = 4 - step;
+  VECTOR_LOOP for (int64_t i = 0; i < SETUP_WIDE; ++i) {
+    const f64 p = FN(taken)(FN(side)(corners, a + i, LAC_GRID_HERE - step, other), inverse[i]);
+    const f64 q = FN(taken)(FN(side)(corners, a + i, LAC_GRID_HERE + step, other), inverse[i]);
+    const T along = a[setup_line(4 * (LAC_GRID_HERE - other)) + i] + a[setup_line(4 * (LAC_GRID_HERE + other)) + i];
+    const f64 share = setup_share(p, q, 1 - FN(taken)(along, inverse[i]));
+    w[i] = p * share, w[setup_line(1) + i] = q * share;
+  }
 }
 
 // Weights of the points in the middle: by their own row, from the corners and the points between these.
-static void VN(middles)(const setup_job *j, int64_t cell, W *a[9][4], W *lines) {
-  const W *west = VN(line)(j, lines, cell, SETUP_WEST), *east = VN(line)(j, lines, cell, SETUP_EAST);
-  const W *below_west = VN(line)(j, lines, cell + 1, SETUP_WEST),
-          *below_east = VN(line)(j, lines, cell + 1, SETUP_EAST);
-  const W *before = VN(line)(j, lines, cell, SETUP_BEFORE), *behind = VN(line)(j, lines, cell, SETUP_BEHIND);
-  const W *inverse = VN(line)(j, lines, cell, SETUP_INVERSE + 3);
-  W *w[4];
-  for (int q = 0; q < 4; ++q) w[q] = VN(line)(j, lines, cell, SETUP_CORNER + q);
-  for (int64_t i = 0; i < j->grid.across; ++i) {
-    double v[9];
-    for (int d = 0; d < 9; ++d) v[d] = VN(taken)(a[d][3][i], inverse[i]);
-    w[0][i] = v[0] + v[1] * creal(west[i]) + v[3] * creal(before[i]);
-    w[1][i] = v[2] + v[1] * creal(east[i]) + v[5] * creal(before[i + 1]);
-    w[2][i] = v[6] + v[7] * creal(below_west[i]) + v[3] * creal(behind[i]);
-    w[3][i] = v[8] + v[7] * creal(below_east[i]) + v[5] * creal(behind[i + 1]);
-  }
-}
-
-// -- what the cycle reads --------------------------------------------------------------------------------------------
-
-// Numbers of half the bytes do not overflow.
-INLINE H VN(narrowed)(W inverse, double size) {
-  const double most = sizeof(HN(real)) == sizeof(f32) ? 1e30 : 1e300;
-  return (H)(size > most ? inverse * (most / size) : inverse);
-}
-
-static void VN(keep_inverse)(const setup_job *j, int64_t cell, W *lines, H *plane) {
-  double largest = 0;
-  for (int c = 0; c < LAC_GRID_COLOURS; ++c) {
-    const W *from = VN(line)(j, lines, cell, SETUP_INVERSE + c);
-    H *to = plane + ((cell + 1) * 4 + c) * j->grid.stride + 1;
-    for (int64_t i = 0; i < j->grid.across; ++i) {
-      const double size = fabs(creal(from[i])) + fabs(cimag(from[i]));
-      largest = size > largest ? size : largest;
-      to[i] = VN(narrowed)(from[i], size);
+INLINE void FN(middles)(const bool corners, const T *a, const T *inverse, const f64 *below, f64 *w) {
+  const f64 *west = w + setup_line(SETUP_WEST), *east = w + setup_line(SETUP_EAST);
+  const f64 *before = w + setup_line(SETUP_BEFORE), *behind = w + setup_line(SETUP_BEHIND);
+  const f64 *below_west = below + setup_line(SETUP_WEST), *below_east = below + setup_line(SETUP_EAST);
+  f64 *to = w + setup_line(SETUP_CORNER);
+  VECTOR_LOOP for (int64_t i = 0; i < SETUP_WIDE; ++i) {
+    f64 v[9];
+    UNROLL(9) for (int d = 0; d < LAC_GRID_DIRECTIONS; ++d) {
+      v[d] = corners || !grid_is_corner(d) ? FN(taken)(a[setup_line(4 * d + 3) + i], inverse[setup_line(3) + i]) : 0;
     }
-  }
-  setup_note(j->largest, largest);
-}
-
-static void VN(keep_matrix)(const setup_job *j, const grid_range *range, int64_t cell, W *a[9][4], W *lines) {
-  const lac_grid *g = &j->grid;
-  const int64_t room = lac_grid_room(g);
-  const grid_reach *reach = grid_neighbours(g);
-  H *planes = (H *)j->planes + range->item * lac_grid_planes(g->has_corners, j->is_half) * room;
-  VN(keep_inverse)(j, cell, lines, planes);
-  for (int q = 0; q < reach->count; ++q) {
-    const int d = reach->directions[q];
-    if (j->is_half && d < LAC_GRID_HERE) continue;
-    for (int c = 0; c < LAC_GRID_COLOURS; ++c) {
-      H *to = planes + lac_grid_plane(g->has_corners, d) * room + ((cell + 1) * 4 + c) * g->stride + 1;
-      const W *from = a[d][c];
-      for (int64_t i = 0; i < g->across; ++i) to[i] = (H)from[i];
-    }
-  }
-}
-
-static void VN(keep_weights)(const setup_job *j, const grid_range *range, int64_t cell, W *lines) {
-  static const int lines_of[LAC_GRID_WEIGHTS] = {SETUP_WEST,       SETUP_EAST,       SETUP_CORNER,
-                                                 SETUP_CORNER + 1, SETUP_CORNER + 2, SETUP_CORNER + 3};
-  const lac_grid *g = &j->grid;
-  HN(real) *weights = (HN(real) *)j->weights + range->item * LAC_GRID_WEIGHTS * lac_grid_cells(g);
-  for (int q = 0; q < LAC_GRID_WEIGHTS; ++q) {
-    const W *from = VN(line)(j, lines, cell, lines_of[q]);
-    HN(real) *to = weights + q * lac_grid_cells(g) + (cell + 1) * g->stride + 1;
-    for (int64_t i = 0; i < g->across; ++i) to[i] = (HN(real))creal(from[i]);
+    to[i] = v[0] + v[1] * west[i] + v[3] * before[i];
+    to[setup_line(1) + i] = v[2] + v[1] * east[i] + v[5] * before[i + 1];
+    to[setup_line(2) + i] = v[6] + v[7] * below_west[i] + v[3] * behind[i];
+    to[setup_line(3) + i] = v[8] + v[7] * below_east[i] + v[5] * behind[i + 1];
   }
 }
 
 // -- the next matrix -------------------------------------------------------------------------------------------------
 
-// y += x w, where w is real and NULL stands for ones
-INLINE void VN(add_product)(int64_t n, const W *x, const W *w, W *y) {
-  if (w) {
-    VECTOR_LOOP for (int64_t i = 0; i < n; ++i) y[i] += x[i] * (real_f64)creal(w[i]);
-  } else {
-    VECTOR_LOOP for (int64_t i = 0; i < n; ++i) y[i] += x[i];
-  }
-}
-
-// A P of a row of cells: for each colour, nine lines of what it has to do with the points of the next grid around.
-static void VN(times_weights)(const setup_job *j, int64_t cell, W *a[9][4], W *lines) {
-  const lac_grid *g = &j->grid;
-  memset(VN(line)(j, lines, cell, SETUP_PRODUCT) - 1, 0, (size_t)(36 * g->stride) * sizeof(W));
-  for (int c = 0; c < 4; ++c) {
-    for (int d = 0; d < 9; ++d) {
-      if (!g->has_corners && grid_is_corner(d)) continue;
-      grid_neighbour n = grid_next_to(c, d);
-      for (int p = 0; p < setup_parents[n.colour].count; ++p) {
-        const setup_parent *parent = &setup_parents[n.colour].each[p];
-        int to = (n.down + parent->down + 1) * 3 + n.across + parent->across + 1;
-        const W *w = parent->line < 0 ? NULL : VN(line)(j, lines, cell + n.down, parent->line) + n.across;
-        VN(add_product)(g->across, a[d][c], w, VN(line)(j, lines, cell, SETUP_PRODUCT + 9 * c + to));
-      }
+// An entry times the weights of the neighbour it leads to: what the point has thereby to do with points of the next
+// grid around.
+INLINE void FN(spread)(const int colour, const int direction, const T entry, f64 *const w[3], const int64_t i,
+                       T sum[9]) {
+  const grid_neighbour n = grid_next_to(colour, direction);
+  UNROLL(2) for (int y = 0; y <= n.colour / 2; ++y) {
+    UNROLL(2) for (int x = 0; x <= n.colour % 2; ++x) {
+      const int to = (n.down + y + 1) * 3 + n.across + x + 1;
+      const f64 *weights = w[n.down + 1] + setup_line(setup_weight(n.colour, y, x)) + n.across;
+      sum[to] += n.colour ? entry * weights[i] : entry;
     }
   }
 }
 
-// A row of P^T (A P), in nine lines, from its own row of cells and the one before.
-static void VN(gather_next)(const setup_job *j, int64_t cell, W *lines, W *out[9]) {
-  const int64_t n = j->grid.across;
-  for (int d = 0; d < 9; ++d) memset(out[d], 0, (size_t)n * sizeof(W));
-  for (int c = 0; c < 4; ++c) {
-    for (int p = 0; p < setup_parents[c].count; ++p) {
-      const setup_parent *parent = &setup_parents[c].each[p];
-      const int64_t row = cell - parent->down;
-      const W *w = parent->line < 0 ? NULL : VN(line)(j, lines, row, parent->line) - parent->across;
-      for (int t = 0; t < 9; ++t) {
-        int down = t / 3 - 1 - parent->down, across = t % 3 - 1 - parent->across;
-        if ((c / 2 && t / 3 == 0) || (c % 2 && t % 3 == 0)) continue;  // points have nothing to do with those before
-        VN(add_product)
-        (n, VN(line)(j, lines, row, SETUP_PRODUCT + 9 * c + t) - parent->across, w, out[(down + 1) * 3 + across + 1]);
-      }
+// A P of a row of cells for one colour, in nine lines.
+INLINE void FN(times_weights)(const bool corners, const int colour, const T *a, f64 *const weights[3], T *product) {
+  f64 *const w[3] = {weights[0], weights[1], weights[2]};
+  VECTOR_LOOP for (int64_t i = 0; i < SETUP_WIDE; ++i) {
+    T sum[9] = {0};
+    UNROLL(9) for (int d = 0; d < LAC_GRID_DIRECTIONS; ++d) {
+      if (corners || !grid_is_corner(d)) FN(spread)(colour, d, a[setup_line(4 * d + colour) + i], w, i, sum);
+    }
+    UNROLL(9) for (int t = 0; t < LAC_GRID_DIRECTIONS; ++t) {
+      if (setup_reaches(colour, t)) product[setup_line(setup_product(colour, t)) + i] = sum[t];
     }
   }
 }
 
-static void VN(give_next)(const setup_job *j, const grid_range *range, int64_t y, W *out[9]) {
+// What points of a colour add to the row of P^T (A P) of the one they are interpolated from that lies (y, x) cells
+// away.
+INLINE void FN(collect)(const int colour, const int y, const int x, const T *product, const f64 *weights,
+                        const int64_t i, T sum[9]) {
+  const f64 weight = weights[setup_line(setup_weight(colour, y, x)) + i - x];
+  UNROLL(9) for (int t = 0; t < LAC_GRID_DIRECTIONS; ++t) {
+    if (setup_reaches(colour, t)) sum[t - 3 * y - x] += product[setup_line(setup_product(colour, t)) + i - x] * weight;
+  }
+}
+
+// A row of P^T (A P), in nine lines, or in the last five of them, from its own row of cells and the one before.
+INLINE void FN(gather)(const bool corners, const bool is_half, const T *a, f64 *const weights[3], const T *before,
+                       const T *here, T *out) {
+  f64 *const w[3] = {weights[0], weights[1], weights[2]};
+  VECTOR_LOOP for (int64_t i = 0; i < SETUP_WIDE; ++i) {
+    T sum[9] = {0};
+    UNROLL(9) for (int d = 0; d < LAC_GRID_DIRECTIONS; ++d) {
+      if (corners || !grid_is_corner(d)) FN(spread)(0, d, a[setup_line(4 * d) + i], w, i, sum);
+    }
+    FN(collect)(1, 0, 0, here, w[1], i, sum), FN(collect)(1, 0, 1, here, w[1], i, sum);
+    FN(collect)(2, 0, 0, here, w[1], i, sum), FN(collect)(2, 1, 0, before, w[0], i, sum);
+    FN(collect)(3, 0, 0, here, w[1], i, sum), FN(collect)(3, 0, 1, here, w[1], i, sum);
+    FN(collect)(3, 1, 0, before, w[0], i, sum), FN(collect)(3, 1, 1, before, w[0], i, sum);
+    UNROLL(9) for (int d = is_half ? LAC_GRID_HERE : 0; d < LAC_GRID_DIRECTIONS; ++d) out[setup_line(d) + i] = sum[d];
+  }
+}
+
+// Points of the next grid to the places of their colours, the first of a strip is in an odd column; and zeros at both
+// ends of a row.
+static void FN(give_next)(const setup_job *j, const setup_strip *s, const T *out) {
   const lac_grid *next = &j->next;
-  const int64_t room = lac_grid_room(next);
-  for (int d = 0; d < 9; ++d) {
-    W *even = (W *)j->out + (range->item * 9 + d) * room + ((y / 2 + 1) * 4 + y % 2 * 2) * next->stride + 1;
-    W *odd = even + next->stride;
-    for (int64_t i = 0; i < next->width / 2; ++i) even[i] = out[d][2 * i], odd[i] = out[d][2 * i + 1];
-    if (next->width % 2) even[next->across - 1] = out[d][next->width - 1];
+  const int64_t first = s->first / 2, left = next->stride - 1 - first, count = left < s->n / 2 ? left : s->n / 2;
+  const bool is_last = s->first + s->n == j->grid.stride;
+  for (int d = j->gives_half ? LAC_GRID_HERE : 0; d < LAC_GRID_DIRECTIONS; ++d) {
+    T *even = (T *)j->out + setup_next_at(j, s->item, d, s->cell) + first + 1, *odd = even - 1 + next->stride;
+    const T *from = out + setup_line(d) + 1;
+    VECTOR_LOOP for (int64_t i = 0; i < count; ++i) odd[i] = from[2 * i], even[i] = from[2 * i + 1];
+    if (first == 0) even[-1] = 0;
+    for (int64_t i = count; is_last && i < left; ++i) odd[i] = even[i] = 0;
+    if (is_last) odd[left] = 0;
   }
 }
 
-// Row t + 1 is read and has its edges, row t its middles, and row t its part of the next matrix.
-static void VN(set_up)(const void *shared, const grid_range *range) {
-  const setup_job *j = shared;
-  W *lines = range->work, *a[SETUP_ROWS][9][4], *out[9];
-  for (int d = 0; d < 9; ++d) out[d] = lines + (SETUP_ROWS * SETUP_LINES + d) * j->grid.stride + 1;
+// -- strips ----------------------------------------------------------------------------------------------------------
+
+// All of a strip: row t + 1 of cells is read and has its edges; row t has its middles and its part of the next matrix.
+INLINE void FN(walk)(const setup_job *j, const grid_range *range, int64_t first, const bool corners) {
+  const FN(hand) h = FN(hand_of)(range->work);
+  const int64_t left = j->grid.stride - first, n = left < SETUP_STRIP ? left : SETUP_STRIP;
   for (int64_t t = range->begin - 2; t < range->end; ++t) {
-    W *(*here)[4] = a[(t + SETUP_ROWS) % SETUP_ROWS], *(*below)[4] = a[(t + 1 + SETUP_ROWS) % SETUP_ROWS];
-    VN(open_matrix)(j, range, t + 1, lines, below);
-    VN(invert_row)(j, t + 1, below, lines);
-    VN(edges)(j, t + 1, below, lines);
+    const setup_strip here = {range->item, t, first, n}, below = {range->item, t + 1, first, n};
+    f64 *const w[3] = {h.weights[(t + 2) % 3], h.weights[(t + 3) % 3], h.weights[(t + 4) % 3]};
+    T *a = h.matrix[t & 1], *b = h.matrix[(t + 1) & 1], *inverse = h.inverse[(t + 1) & 1];
+    T *product = h.product[t & 1], *before = h.product[(t + 1) & 1];
+    FN(read)(j, &below, b);
+    FN(invert)(corners, j->least, b, inverse, h.largest);
+    FN(between)(corners, b + setup_line(1), inverse + setup_line(1), 1, w[2] + setup_line(SETUP_WEST));
+    FN(between)(corners, b + setup_line(2), inverse + setup_line(2), 3, w[2] + setup_line(SETUP_BEFORE));
+    if (t + 1 >= range->begin && t + 1 < range->end) setup_keep_matrix(j, &below, b, inverse);
     if (t < range->begin - 1) continue;
-    VN(middles)(j, t, here, lines);
-    VN(times_weights)(j, t, here, lines);
+    FN(middles)(corners, a, h.inverse[t & 1], w[2], w[1]);
+    FN(times_weights)(corners, 1, a, w, product);
+    FN(times_weights)(corners, 2, a, w, product);
+    FN(times_weights)(corners, 3, a, w, product);
     if (t < range->begin) continue;
-    VN(keep_matrix)(j, range, t, here, lines);
-    VN(keep_weights)(j, range, t, lines);
-    VN(gather_next)(j, t, lines, out);
-    VN(give_next)(j, range, t, out);
+    setup_keep_weights(j, &here, w[1]);
+    if (j->gives_half) FN(gather)(corners, true, a, w, before, product, h.next);
+    if (!j->gives_half) FN(gather)(corners, false, a, w, before, product, h.next);
+    FN(give_next)(j, &here, h.next);
   }
 }
 
-#undef W
+static void FN(set_up)(const void *shared, const grid_range *range) {
+  const setup_job *j = shared;
+  const f64 *largest = FN(hand_of)(range->work).largest;
+  setup_clear(j, range);
+  for (int64_t first = 0; first < j->grid.stride; first += SETUP_STRIP) {
+    if (j->grid.has_corners) FN(walk)(j, range, first, true);
+    if (!j->grid.has_corners) FN(walk)(j, range, first, false);
+  }
+  cpu_stream_end();
+  for (int i = 0; i < SETUP_WIDE; ++i) setup_note(j->largest, largest[i]);
+}

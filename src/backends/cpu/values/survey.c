@@ -28,8 +28,12 @@ typedef struct survey_part {
   double positive, beside;  // sums of real parts above zero, and of sizes, off the diagonal
   double dominance;         // the largest share of a row
   double largest;           // size
+  double least, most;       // sizes on the diagonal
   bool is_unpaired;
 } survey_part;
+
+static const survey_part survey_nothing = {
+    .nonfinite = -1, .asymmetric = -1, .not_positive = -1, .without = -1, .least = INFINITY};
 
 // `narrow` is known where these are compiled: all indices have 32 bits.
 static inline int64_t survey_offset(const survey_rows *s, bool narrow, int64_t i) {
@@ -108,6 +112,7 @@ static void survey_join(survey_part *all, const survey_part *one) {
   all->positive += one->positive, all->beside += one->beside;
   all->dominance = fmax(all->dominance, one->dominance);
   all->largest = fmax(all->largest, one->largest);
+  all->least = fmin(all->least, one->least), all->most = fmax(all->most, one->most);
 }
 
 static bool survey_is_m_like(const survey_part *part) {
@@ -148,10 +153,10 @@ static lac_status survey_matrix(lac_context *ctx, const survey_rows *s, lac_dtyp
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && blocks > 2)
   for (int64_t b = 0; b < blocks; b++) {
     int64_t begin = b * SURVEY_BLOCK, end = begin + SURVEY_BLOCK < s->rows ? begin + SURVEY_BLOCK : s->rows;
-    parts[b].nonfinite = parts[b].asymmetric = parts[b].not_positive = parts[b].without = -1;
+    parts[b] = survey_nothing;
     survey_rows_kernels[dtype](s, values, begin, end, &parts[b]);
   }
-  *out = (survey_part){.nonfinite = -1, .asymmetric = -1, .not_positive = -1, .without = -1};
+  *out = survey_nothing;
   for (int64_t b = 0; b < blocks; b++) survey_join(out, &parts[b]);
   if (out->asymmetric < 0 && out->above != out->below) out->asymmetric = survey_unpaired(s), out->is_unpaired = true;
 done:
@@ -182,6 +187,7 @@ static lac_status survey_items(lac_context *ctx, const lac_pattern *p, const lac
     out->is_m_like = out->is_m_like && survey_is_m_like(&part);
     if (is_closer) LAC_TRY(survey_closer(ctx, &s, values->meta.dtype, data + (size_t)item * bytes, &part));
     out->dominance = fmax(out->dominance, part.dominance);
+    out->spread = fmax(out->spread, part.most / part.least);
     if (largest) largest[item] = part.largest;
   }
 done:

@@ -72,6 +72,8 @@ static inline void FN(survey_row)(const survey_rows *s, bool narrow, const T *a,
   part->positive += positive, part->beside += beside;
   largest = FN(size)(diagonal) > largest ? FN(size)(diagonal) : largest;
   part->largest = largest > part->largest ? largest : part->largest;
+  part->least = FN(size)(diagonal) < part->least ? FN(size)(diagonal) : part->least;
+  part->most = FN(size)(diagonal) > part->most ? FN(size)(diagonal) : part->most;
   double share = survey_part_of(beside, FN(survey_modulus)(diagonal));
   if (share > part->dominance) part->dominance = share;
   if (!(FN(re)(diagonal) > 0)) part->not_positive = survey_first(part->not_positive, i);

@@ -53,10 +53,11 @@ enum {
   LAC_SLOT_SQUARE,                  // (r, r)
   LAC_SLOT_BEST,                    // the smallest residual, the true one of the last claim
   LAC_SLOT_CLAIMS,                  // claims in a row that did not hold
-  LAC_SLOT_STOP,                    // of a column that runs again: the iteration at which it ends, and the old detail
-  LAC_SLOT_ENDED,                   // how it had ended: status and fault
-  LAC_SLOT_SPENT,                   // the iterations that it had taken
-  LAC_SLOT_KEEP,                    // 1, and 0 where x goes back to its start
+  LAC_SLOT_NEAR,   // whether the last true residual may be rounding of A x, and the smallest so far; the host says so
+  LAC_SLOT_STOP,   // of a column that runs again: the iteration at which it ends, and the old detail
+  LAC_SLOT_ENDED,  // how it had ended: status and fault
+  LAC_SLOT_SPENT,  // the iterations that it had taken
+  LAC_SLOT_KEEP,   // 1, and 0 where x goes back to its start
   LAC_SLOTS_COMMON
 };
 
@@ -109,7 +110,7 @@ LAC_STEP_FUNCTION lac_step_open(lac_pair *s, int64_t stride, const lac_step_numb
   }
   LAC_SLOT(LAC_SLOT_STATUS) = lac_pair_of(LAC_COLUMN_RUNS, LAC_FAULT_NONE);
   LAC_SLOT(LAC_SLOT_COUNT) = LAC_SLOT(LAC_SLOT_DETAIL) = LAC_SLOT(LAC_SLOT_CLAIMS) = lac_pair_of(0, 0);
-  LAC_SLOT(LAC_SLOT_STOP) = LAC_SLOT(LAC_SLOT_SPENT) = lac_pair_of(0, 0);
+  LAC_SLOT(LAC_SLOT_STOP) = LAC_SLOT(LAC_SLOT_SPENT) = LAC_SLOT(LAC_SLOT_NEAR) = lac_pair_of(0, 0);
   LAC_SLOT(LAC_SLOT_BEST) = lac_pair_of(INFINITY, INFINITY);
   LAC_SLOT(LAC_SLOT_ONE) = lac_pair_of(1, 0);
   LAC_SLOT(LAC_SLOT_B) = lac_pair_of(norm * scale, 0);
@@ -134,11 +135,18 @@ LAC_STEP_FUNCTION lac_step_norm(lac_pair *s, int64_t stride, const lac_step_numb
   }
 }
 
-/// A claim that did not hold: the column goes on, unless such claims have led nowhere.
+/// Below which residual a column claims to have converged: what is asked, or, where the last claim did not hold and its
+/// true residual may be rounding, a quarter of that. If it is rounding, the true residual will not have followed.
+static inline LAC_DEVICE double lac_column_claims_at(const lac_pair *s, int64_t stride) {
+  double asked = LAC_SLOT(LAC_SLOT_RESIDUAL).im, last = LAC_SLOT(LAC_SLOT_BEST).im;
+  return LAC_SLOT(LAC_SLOT_NEAR).re > 0 && last < INFINITY ? fmax(asked, 0.25 * last) : asked;
+}
+
+/// A claim that did not hold: the column goes on, unless such claims have led nowhere, or it is at rounding again.
 LAC_STEP_FUNCTION lac_column_disclaim(lac_pair *s, int64_t stride, double norm) {
-  lac_pair *claims = &LAC_SLOT(LAC_SLOT_CLAIMS), *best = &LAC_SLOT(LAC_SLOT_BEST);
+  lac_pair *claims = &LAC_SLOT(LAC_SLOT_CLAIMS), *best = &LAC_SLOT(LAC_SLOT_BEST), near = LAC_SLOT(LAC_SLOT_NEAR);
   claims->re = norm > 0.5 * best->im ? claims->re + 1 : 0;
-  if (claims->re >= 3) {
+  if (claims->re >= 3 || (near.re > 0 && norm > 0.5 * near.im && norm <= 1.5 * near.im)) {
     lac_column_end(s, stride, LAC_COLUMN_STAGNATED, LAC_FAULT_CLAIMS, LAC_SLOT(LAC_SLOT_COUNT).re - claims->im);
     return;
   }
@@ -186,7 +194,8 @@ LAC_STEP_FUNCTION lac_step_again(lac_pair *s, int64_t stride, const lac_step_num
   LAC_SLOT(LAC_SLOT_ENDED) = LAC_SLOT(LAC_SLOT_STATUS);
   LAC_SLOT(LAC_SLOT_STOP) = lac_pair_of(at, LAC_SLOT(LAC_SLOT_DETAIL).re);
   LAC_SLOT(LAC_SLOT_SPENT) = LAC_SLOT(LAC_SLOT_COUNT);
-  LAC_SLOT(LAC_SLOT_KEEP) = LAC_SLOT(LAC_SLOT_COUNT) = LAC_SLOT(LAC_SLOT_CLAIMS) = lac_pair_of(0, 0);
+  LAC_SLOT(LAC_SLOT_KEEP) = LAC_SLOT(LAC_SLOT_COUNT) = lac_pair_of(0, 0);
+  LAC_SLOT(LAC_SLOT_CLAIMS) = LAC_SLOT(LAC_SLOT_NEAR) = lac_pair_of(0, 0);
   LAC_SLOT(LAC_SLOT_BEST) = lac_pair_of(INFINITY, INFINITY);
   LAC_SLOT(LAC_SLOT_STATUS) = lac_pair_of(LAC_COLUMN_RUNS, LAC_FAULT_NONE);
   if (LAC_SLOT(LAC_SLOT_STOP).re == 0) lac_column_stop(s, stride);
@@ -202,7 +211,7 @@ LAC_STEP_FUNCTION lac_column_count(lac_pair *s, int64_t stride, const lac_step_n
     lac_column_stop(s, stride);
   } else if (!isfinite(norm)) {
     lac_column_end(s, stride, LAC_COLUMN_DIVERGED, LAC_FAULT_NONE, norm);
-  } else if (norm <= LAC_SLOT(LAC_SLOT_RESIDUAL).im) {
+  } else if (norm <= lac_column_claims_at(s, stride)) {
     lac_column_end(s, stride, LAC_COLUMN_CLAIMS, LAC_FAULT_NONE, 0);
   } else if (count->re - count->im >= (double)numbers->window) {
     lac_column_end(s, stride, LAC_COLUMN_STAGNATED, LAC_FAULT_NONE, count->re - count->im);

@@ -85,12 +85,14 @@ done:
   return status;
 }
 
-/// How much stiffer than a row its neighbours are.
+/// How much stiffer than a row its neighbours are. Where no row is much stiffer than any other, there is no need to look.
 static lac_status choice_contrast(lac_context *ctx, lac_setup *setup) {
   lac_status status = LAC_OK;
   lac_rows rows = smoothed_walk(setup->pattern);
   lac_array *found = NULL;
 
+  setup->contrast = setup->spread;
+  if (setup->spread > 0 && setup->spread <= CHOICE_STIFF) goto done;
   LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){1}, &found));
   LAC_TRY(ctx->kernels->smoothed->contrast(ctx, &rows, lac_setup_items(setup), setup->values, CHOICE_SHARE, found));
   LAC_TRY(lac_array_read(ctx, found, &setup->contrast));
