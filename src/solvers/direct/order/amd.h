@@ -36,12 +36,22 @@ typedef struct amd {
   int32_t lowest;   // no variable has a smaller degree
   int32_t left;     // variables that are not eliminated yet, by weight
   lac_cost cost;    // of what is eliminated
+  int32_t series;   // variables that were eliminated before (lac_amd_series)
+  int32_t *ends;    // and the neighbours, two at most, that each had left; -1: none
 } amd;
 
 /// n variables of weight 1 without neighbours, and room for `entries` in their lists. Cleared by the caller, also where
 /// this fails.
 lac_status lac_amd_init(lac_context *ctx, amd *graph, int32_t n, int32_t first_elements, int64_t entries);
 void lac_amd_clear(amd *graph);
+
+/// Eliminate variables of at most two neighbours, and those that become so, where it is many: they begin the order, with
+/// a degree of -1. Later, when all `pivots` are known: hang them into the tree (ordering_series.c).
+lac_status lac_amd_series(lac_context *ctx, amd *graph, bool has_aside, int32_t *order);
+void lac_amd_series_hang(amd *graph, const int32_t *pivots, int32_t count);
+
+/// Count columns of L for `together` variables that are eliminated together: each has those after it, and `others`.
+void lac_amd_count(amd *graph, int32_t together, int32_t others);
 
 /// Eliminate all variables, then those that were set aside, which a weight of 0 says. The first `done_with` of the
 /// order are given, with a degree of -1.

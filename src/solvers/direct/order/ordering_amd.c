@@ -31,6 +31,7 @@ void lac_amd_clear(amd *g) {
   lac_free(g->stamp);
   lac_free(g->head);
   lac_free(g->bucket);
+  lac_free(g->ends);
 }
 
 lac_status lac_amd_init(lac_context *ctx, amd *g, int32_t n, int32_t first_elements, int64_t entries) {
@@ -325,8 +326,7 @@ static void amd_reverse(int32_t *list, int32_t count) {
   }
 }
 
-// Columns of L for `together` variables that are eliminated together: each has those after it, and `others`.
-static void amd_count(amd *g, int32_t together, int32_t others) {
+void lac_amd_count(amd *g, int32_t together, int32_t others) {
   double count = (double)others + together;
   for (int32_t k = 0; k < together; k++, count--) g->cost.flops += count * count;
   g->cost.nnz += (int64_t)together * others + (int64_t)together * (together + 1) / 2;
@@ -339,7 +339,7 @@ static void amd_finish(amd *g, int32_t v) {
   int32_t *list = g->list + g->node[v].start;
   int32_t count = 0;
 
-  amd_count(g, -g->weight[v], g->node[v].degree);
+  lac_amd_count(g, -g->weight[v], g->node[v].degree);
   g->left += g->weight[v];
   g->weight[v] = 0;
   for (int32_t k = 0; k < g->node[v].length; k++) {
@@ -398,7 +398,7 @@ static void amd_postorder(amd *g, const int32_t *pivots, int32_t count, int32_t 
 
 lac_status lac_amd_run(lac_context *ctx, amd *g, int32_t done_with, int32_t *order) {
   lac_status status = LAC_OK;
-  int32_t behind = g->n, count = 0;
+  int32_t behind = g->n, count = g->series;
   int32_t *pivots = g->bucket;
 
   for (int32_t i = 0; i < g->n; i++) {
@@ -416,6 +416,7 @@ lac_status lac_amd_run(lac_context *ctx, amd *g, int32_t done_with, int32_t *ord
     order[done_with + count++] = v;
   }
   memcpy(pivots, order + done_with, (size_t)count * sizeof *pivots);
+  if (g->series > 0) lac_amd_series_hang(g, pivots, count);
   amd_postorder(g, pivots, count, order + done_with);
 done:
   return status;
@@ -447,7 +448,7 @@ static void amd_count_aside(amd *g, const lac_graph *graph, const int32_t *aside
   for (int32_t v = 0; v < g->n; v++) seen[v] = NONE, more[v] = 0;
   for (int32_t k = 0; k < count; k++) g->node[aside[k]].pivot = NONE;
   for (int32_t k = 0; k < count; k++) amd_count_row(g, graph, aside[k], seen, more);
-  amd_count(g, count, 0);
+  lac_amd_count(g, count, 0);
 }
 
 int32_t lac_amd_dense(int32_t n) {
@@ -468,6 +469,7 @@ lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *orde
     g.node[i].length = g.node[i].degree = (int32_t)(graph->offsets[i + 1] - graph->offsets[i]);
     if (g.node[i].length > dense) g.weight[i] = 0, aside++;
   }
+  LAC_TRY(lac_amd_series(ctx, &g, aside > 0, order));
   LAC_TRY(lac_amd_run(ctx, &g, 0, order));
   if (aside > 0 && aside <= AMD_FEW) amd_count_aside(&g, graph, order + g.n - aside, aside);
   *cost = g.cost;
