@@ -85,6 +85,9 @@ class Handle:
         if not is_promise:
             KINDS.setdefault(cls.kind, cls)
             cls.Promise = _promise(cls)
+        if not is_promise and cls.kind:
+            cls._destroy, cls._number = getattr(lib, cls.kind + "_destroy"), getattr(lib, cls.kind + "_id")
+            cls._gone = staticmethod(release(cls._destroy, cls.kind))
 
     def __new__(cls, *_, **__):
         raise ArgumentError(f"a lacuna.{cls.__name__} is not made by calling the class; {cls.made_by}")
@@ -93,12 +96,15 @@ class Handle:
         raise AttributeError(f"a lacuna.{type(self).__name__} is frozen: {name} cannot be set")
 
     @classmethod
-    def hold(cls, c, number):
-        """The Python object of a pointer that has none yet."""
+    def hold(cls, c, number, like=None):
+        """The Python object of a pointer that has none yet. `like` is one that has all but these in common with it."""
         made = object.__new__(cls)
-        made._set(c=c, family=Family())
-        made._init()
-        made._set(key=(number, *made.sizes))
+        if like is None:
+            made.__dict__.update(c=c, family=Family())
+            made._init()
+        else:
+            made.__dict__.update(like.__dict__, c=c, family=Family())
+        made.__dict__["key"] = (number, *made.sizes)
         HANDLES[number] = made
         return made
 
@@ -111,15 +117,15 @@ class Handle:
         self.__dict__.update(attributes)
 
     @classmethod
-    def wrap(cls, pointer, held=()):
+    def wrap(cls, pointer, held=(), like=None):
         """The Python object of a counted pointer that was handed over. `held` lives as long as anything has its `c`."""
-        c = ffi.gc(pointer, release(getattr(lib, cls.kind + "_destroy"), cls.kind, held))
-        number = getattr(lib, cls.kind + "_id")(c)
+        c = ffi.gc(pointer, release(cls._destroy, cls.kind, held) if held else cls._gone)
+        number = cls._number(c)
         with _lock:
             found = HANDLES.get(number)
             if found is None:
-                found = cls.hold(c, number)
-                found._set(held=held)
+                found = cls.hold(c, number, like)
+                found.__dict__["held"] = held
             return found
 
     def _init(self):

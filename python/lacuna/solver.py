@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ._core import check, context, ffi, fields, lib, sized, text
-from ._handle import Handle, expect, form
+from ._handle import HANDLES, Handle, expect, form
 from ._numpy import BY_CODE, contiguous, promoted
 from ._options import Borrowed, filled, words
 from ._progress import Bars, ticking
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Form = Literal["N", "T", "H", "plain", "transposed", "conjugated", "adjoint"]
 
 _ENDINGS = {code: name for name, code in words("lac_ending", "LAC_ENDING_").items()}
+_FACTOR = ffi.typeof("lac_factor **")
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
 
 
@@ -47,14 +48,18 @@ def _has_bars(held):
     return any(isinstance(getattr(what, "function", None), Bars) for what in held)
 
 
-def _factor(name, make, owner, values):
+def _factor(name, make, owner, values, like=None):
     """What `make` factors, by a solver or like a factor, of NumPy values [*batch, nnz]."""
     values = promoted(name, "values", values)
-    ctx, out = context(), ffi.new("lac_factor **")
-    with Borrowed(ctx, values) as (array,), ticking("lacuna: factor", _has_bars(owner.held)):
-        ctx.check(make(ctx.c, owner.c, array, out))
+    ctx, out = context(), ffi.new(_FACTOR)
+    with Borrowed(ctx, values) as (array,):
+        if owner.held and _has_bars(owner.held):
+            with ticking("lacuna: factor", True):
+                ctx.check(make(ctx.c, owner.c, array, out))
+        else:
+            ctx.check(make(ctx.c, owner.c, array, out))
     ctx.warn()
-    return Factor.wrap(out[0], owner.held)
+    return Factor.wrap(out[0], owner.held, like)
 
 
 class Solver(Handle):
@@ -108,7 +113,7 @@ class Solver(Handle):
         return cls.wrap(out[0], callbacks)
 
     def _init(self):
-        pattern = self.pattern
+        pattern = HANDLES.get(lib.lac_pattern_id(lib.lac_solver_pattern(self.c))) or self.pattern
         self._set(shape=pattern.shape, sizes=pattern.sizes)
 
     @staticmethod
@@ -182,6 +187,8 @@ class Factor(Handle):
 
     def _promoted(self, who, name, given):
         """An array in the factor's dtype where nothing is lost by it, as SciPy does: integers, fewer digits, reals."""
+        if type(given) is np.ndarray and given.dtype == self.dtype:
+            return contiguous(who, name, given)
         array = np.asanyarray(given)
         if array.dtype != self.dtype and np.can_cast(array.dtype, self.dtype):
             given = array.astype(self.dtype)
@@ -193,14 +200,17 @@ class Factor(Handle):
         if b.ndim == 0:
             raise ShapeError(f"{who}: b is one number; it must be (*batch, n, k), or one vector (n)")
         rows = b[:, None] if b.ndim == 1 else b
+        batch = self._joint(who, rows.shape[:-2]) if self.batch else rows.shape[:-2]
+        n = self.shape[1 if code in (lib.LAC_PLAIN, lib.LAC_CONJUGATED) else 0]
+        return rows, np.empty((*batch, n, rows.shape[-1]), rows.dtype), b.ndim == 1
+
+    def _joint(self, who, batch):
         try:
-            batch = np.broadcast_shapes(self.batch, rows.shape[:-2])
+            return np.broadcast_shapes(self.batch, batch)
         except ValueError:
             raise ShapeError(
-                f"{who}: the batch of b, {rows.shape[:-2]}, does not go with that of the factor, {self.batch}"
+                f"{who}: the batch of b, {batch}, does not go with that of the factor, {self.batch}"
             ) from None
-        n = self.shape[1 if code in (lib.LAC_PLAIN, lib.LAC_CONJUGATED) else 0]
-        return np.ascontiguousarray(rows), np.empty((*batch, n, rows.shape[-1]), rows.dtype), b.ndim == 1
 
     def solve(self, b: ArrayLike, op: Form = "N") -> NDArray[Any]:
         """op(A)^-1 b: b (*batch, n, k), or one vector (n), in the factor's dtype or one that goes into it without
@@ -272,7 +282,7 @@ class Factor(Handle):
 
     def refactor(self, values: ArrayLike) -> Factor:
         """A factor of other NumPy values of the same shape and dtype, by the choices of this one."""
-        return _factor("Factor.refactor", lib.lac_factor_refactor, self, values)
+        return _factor("Factor.refactor", lib.lac_factor_refactor, self, values, like=self)
 
     def __repr__(self):
         batch = f", batch={self.batch}" if self.batch else ""

@@ -7,6 +7,8 @@
 ///
 /// The pattern of A^T is made of the same buffers with the roles exchanged, and a symmetric structure is stored once.
 
+#include <string.h>
+
 #include "core/pattern/structure.h"
 #include "core/search.h"
 
@@ -43,8 +45,9 @@ static void transpose_count(const lac_pattern *a, const transpose_cut *cut, lac_
 #pragma omp parallel for num_threads(cut->chunks) schedule(static, 1)
   for (int c = 0; c < cut->chunks; ++c) {
     int64_t *count = cut->cursor + c * a->cols;
+    const lac_buffer columns = *a->columns;  // of its own: no count can change it
     int64_t end = lac_buffer_get(a->offsets, cut->begin[c + 1]);
-    for (int64_t p = lac_buffer_get(a->offsets, cut->begin[c]); p < end; ++p) ++count[lac_buffer_get(a->columns, p)];
+    for (int64_t p = lac_buffer_get(a->offsets, cut->begin[c]); p < end; ++p) ++count[lac_buffer_get(&columns, p)];
   }
   int64_t place = 0;
   for (int64_t j = 0; j < a->cols; ++j) {
@@ -62,12 +65,14 @@ static void transpose_fill(const lac_pattern *a, const transpose_cut *cut, lac_b
 #pragma omp parallel for num_threads(cut->chunks) schedule(static, 1)
   for (int c = 0; c < cut->chunks; ++c) {
     int64_t *cursor = cut->cursor + c * a->cols;
-    int64_t p = lac_buffer_get(a->offsets, cut->begin[c]);
+    const lac_buffer offsets = *a->offsets, columns = *a->columns;  // of its own, all four: no store can change them
+    lac_buffer rows = *t_rows, slots = *t_slots;
+    int64_t p = lac_buffer_get(&offsets, cut->begin[c]);
     for (int64_t i = cut->begin[c]; i < cut->begin[c + 1]; ++i) {
-      for (int64_t end = lac_buffer_get(a->offsets, i + 1); p < end; ++p) {
-        int64_t place = cursor[lac_buffer_get(a->columns, p)]++;
-        lac_buffer_set(t_rows, place, i);
-        lac_buffer_set(t_slots, place, p);
+      for (int64_t end = lac_buffer_get(&offsets, i + 1); p < end; ++p) {
+        int64_t place = cursor[lac_buffer_get(&columns, p)]++;
+        lac_buffer_set(&rows, place, i);
+        lac_buffer_set(&slots, place, p);
       }
     }
   }
@@ -76,7 +81,12 @@ static void transpose_fill(const lac_pattern *a, const transpose_cut *cut, lac_b
 /// The rows of a chunk: entry (i, j) is met at (j, i), the next one of row j. False: there is no such entry.
 static bool reflect_rows(const lac_pattern *a, int64_t begin, int64_t end, int64_t shift, lac_buffer *cursor,
                          lac_buffer *t_slots) {
-  for (int64_t j = 0; j < a->cols; ++j) lac_buffer_set(cursor, shift + j, lac_pattern_reaches(a, j, begin));
+  if (begin == 0) {
+    size_t size = lac_index_size(cursor->type);
+    memcpy((char *)cursor->host + (size_t)shift * size, a->offsets->host, (size_t)a->cols * size);
+  } else {
+    for (int64_t j = 0; j < a->cols; ++j) lac_buffer_set(cursor, shift + j, lac_pattern_reaches(a, j, begin));
+  }
   for (int64_t i = begin, p = lac_buffer_get(a->offsets, begin); i < end; ++i) {
     for (int64_t last = lac_buffer_get(a->offsets, i + 1); p < last; ++p) {
       int64_t j = lac_buffer_get(a->columns, p), met = lac_buffer_get(cursor, shift + j);

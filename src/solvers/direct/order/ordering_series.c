@@ -145,20 +145,3 @@ done:
   lac_free(s.later);
   return status;
 }
-
-// The one that is eliminated next of what v had left follows v in the tree.
-void lac_amd_series_hang(amd *g, const int32_t *pivots, int32_t count) {
-  for (int32_t k = 0; k < count; k++) {
-    int32_t i = pivots[k];
-    do g->stamp[i] = k, i = g->node[i].member;
-    while (i != pivots[k]);
-  }
-  for (int32_t k = 0; k < g->series; k++) {
-    const int32_t *ends = g->ends + 2 * (int64_t)k;
-    amd_node *node = &g->node[pivots[k]];
-    int64_t up = ends[0] < 0 ? -1 : g->stamp[ends[0]];
-    node->degree = (ends[0] >= 0) + (ends[1] >= 0);
-    if (ends[1] >= 0 && g->stamp[ends[1]] < up) up = g->stamp[ends[1]];
-    node->next = up < 0 ? -1 : pivots[up];
-  }
-}
