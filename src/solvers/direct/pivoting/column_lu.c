@@ -89,6 +89,7 @@ static bool column_replay(const lac_direct_job *job, void **numeric) {
   pivoting_numeric *f = shape ? pivoting_replay_factor(job, shape, true) : NULL;
   if (f && f->growth <= PIVOTING_GROWTH) {
     f->is_rough = f->growth > PIVOTING_ROUGH;
+    pivoting_replay_count(f);
     *numeric = f;
     return true;
   }
