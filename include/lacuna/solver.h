@@ -188,6 +188,15 @@ LAC_API lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver,
 LAC_API lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like, const lac_array *values,
                                        lac_factor **out);
 
+/// Factor numbers in the memory of the host, one matrix or as many as `like` is of, in the order and shape that the
+/// arrays of lac_solver_factor and lac_factor_refactor have.
+/// Ownership: the numbers are not used after the call; the caller destroys *out.
+/// Errors: those of the two; LAC_ERR_DEVICE for a context of a device.
+LAC_API lac_status lac_solver_factor_numbers(lac_context *ctx, const lac_solver *solver, lac_dtype dtype,
+                                             const void *values, lac_factor **out);
+LAC_API lac_status lac_factor_refactor_numbers(lac_context *ctx, const lac_factor *like, const void *values,
+                                               lac_factor **out);
+
 /// Add a holder, and remove one; both accept NULL. The last one that goes ends the factor; *factor is NULL afterwards.
 /// Threads: any.
 LAC_API lac_factor *lac_factor_retain(const lac_factor *factor);
@@ -226,6 +235,14 @@ LAC_API lac_status lac_factor_describe(lac_context *ctx, const lac_factor *facto
 /// Threads: several may use one factor at once.
 LAC_API lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, const lac_array *b, lac_form op,
                                     lac_array *x);
+
+/// Solve op(A) x = b with the factor of one matrix for numbers in the memory of the host, of the factor's dtype: b has
+/// `columns` numbers for each row, row by row, and x likewise.
+/// Ownership: the numbers are not used after the call.
+/// Errors: those of lac_factor_solve; LAC_ERR_SHAPE for a factor of several matrices, LAC_ERR_DEVICE for a context of a
+/// device, LAC_ERR_ARG for an x that is not aligned.
+LAC_API lac_status lac_factor_solve_numbers(lac_context *ctx, const lac_factor *factor, int64_t columns, const void *b,
+                                            lac_form op, void *x);
 
 /// Solve from a start x0 (NULL: zero) and report what became of it. A direct factor makes 0 iterations.
 /// Errors: those of lac_factor_solve, except that a tolerance which is not reached is no error: the report says so, and

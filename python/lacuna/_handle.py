@@ -96,15 +96,12 @@ class Handle:
         raise AttributeError(f"a lacuna.{type(self).__name__} is frozen: {name} cannot be set")
 
     @classmethod
-    def hold(cls, c, number, like=None):
-        """The Python object of a pointer that has none yet. `like` is one that has all but these in common with it."""
+    def hold(cls, c, number):
+        """The Python object of a pointer that has none yet."""
         made = object.__new__(cls)
-        if like is None:
-            made.__dict__.update(c=c, family=Family())
-            made._init()
-        else:
-            made.__dict__.update(like.__dict__, c=c, family=Family())
-        made.__dict__["key"] = (number, *made.sizes)
+        made._set(c=c, family=Family())
+        made._init()
+        made._set(key=(number, *made.sizes))
         HANDLES[number] = made
         return made
 
@@ -117,16 +114,32 @@ class Handle:
         self.__dict__.update(attributes)
 
     @classmethod
-    def wrap(cls, pointer, held=(), like=None):
+    def wrap(cls, pointer, held=()):
         """The Python object of a counted pointer that was handed over. `held` lives as long as anything has its `c`."""
         c = ffi.gc(pointer, release(cls._destroy, cls.kind, held) if held else cls._gone)
         number = cls._number(c)
         with _lock:
             found = HANDLES.get(number)
             if found is None:
-                found = cls.hold(c, number, like)
-                found.__dict__["held"] = held
+                found = cls.hold(c, number)
+                found._set(held=held)
             return found
+
+    def alike(self, pointer):
+        """The Python object of a pointer that C has just made and has nowhere else, of an object that has all in common
+        with this one that was read from C. It is found by its name once that is asked for (__getattr__)."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, c=ffi.gc(pointer, self._gone))
+        for name in ("key", "family"):
+            made.__dict__.pop(name, None)
+        return made
+
+    def _name(self):
+        with _lock:
+            if "key" not in self.__dict__:
+                number = self._number(self.c)
+                self._set(family=Family(), key=(number, *self.sizes))
+                HANDLES[number] = self
 
     def _init(self):
         """What a kind reads from C once."""
@@ -135,7 +148,10 @@ class Handle:
 
         def __getattr__(self, name):
             """What a promised object lacks when it has left compiled code: it gets all that the one that it names
-            has."""
+            has. And what an object like another one lacks that nobody has named yet."""
+            if name in ("key", "family") and "c" in self.__dict__:
+                self._name()
+                return self.__dict__[name]
             key = self.__dict__.get("key")
             if key is None or not isinstance(key[0], tuple):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -25,6 +25,8 @@ _MAX_BYTES = 1 << 28  # of the indices, all together; the last record is held wh
 _MAX_ALIKE = 4  # records whose samples agree
 _SAMPLES, _MAX_ADDRESSES = 8, 1024
 INDEX_KINDS = {"int32": lib.LAC_I32, "int64": lib.LAC_I64}
+INDEX_KINDS.update({np.dtype(name): kind for name, kind in INDEX_KINDS.items()})
+_ADDRESS = ffi.typeof("uintptr_t")
 
 
 class Table:
@@ -118,7 +120,8 @@ def csr_kind(layout, dtypes, pattern):
     keep them; else None."""
     if layout != "csr" or dtypes[0] != dtypes[1] or not pattern.entries.is_identity:
         return None
-    return INDEX_KINDS.get(str(dtypes[0]).removeprefix("torch."))
+    kind = INDEX_KINDS.get(dtypes[0])  # the name of a dtype takes longer
+    return INDEX_KINDS.get(str(dtypes[0]).removeprefix("torch.")) if kind is None else kind
 
 
 class _Known:
@@ -140,7 +143,7 @@ class _Known:
 
 
 def _address(array):
-    return int(ffi.cast("uintptr_t", ffi.from_buffer(array)))  # quicker than asking NumPy
+    return int(ffi.cast(_ADDRESS, ffi.from_buffer(array)))  # quicker than asking NumPy
 
 
 def interned(make, kind, arrays, *more):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._core import check, context, ffi, fields, lib, sized, text
 from ._handle import HANDLES, Handle, expect, form
-from ._numpy import BY_CODE, contiguous, promoted
+from ._numpy import BY_CODE, DTYPES, contiguous, promoted
 from ._options import Borrowed, filled, words
 from ._progress import Bars, ticking
 from .errors import DtypeError, ShapeError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Form = Literal["N", "T", "H", "plain", "transposed", "conjugated", "adjoint"]
 
 _ENDINGS = {code: name for name, code in words("lac_ending", "LAC_ENDING_").items()}
-_FACTOR = ffi.typeof("lac_factor **")
+_FACTOR, _FORWARD = ffi.typeof("lac_factor **"), (lib.LAC_PLAIN, lib.LAC_CONJUGATED)
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
 
 
@@ -44,22 +44,23 @@ def _known(report):
     return f"{report['method']}, factor_nnz={nnz}" if nnz >= 0 else report["method"]
 
 
+def _is_numbers(array, shape):
+    """Whether C reads the numbers of an array as they lie, and no batch is asked for: the way of most calls."""
+    return type(array) is np.ndarray and array.shape == shape and array.flags.c_contiguous
+
+
 def _has_bars(held):
     return any(isinstance(getattr(what, "function", None), Bars) for what in held)
 
 
-def _factor(name, make, owner, values, like=None):
+def _factor(name, make, owner, values):
     """What `make` factors, by a solver or like a factor, of NumPy values [*batch, nnz]."""
     values = promoted(name, "values", values)
     ctx, out = context(), ffi.new(_FACTOR)
-    with Borrowed(ctx, values) as (array,):
-        if owner.held and _has_bars(owner.held):
-            with ticking("lacuna: factor", True):
-                ctx.check(make(ctx.c, owner.c, array, out))
-        else:
-            ctx.check(make(ctx.c, owner.c, array, out))
+    with Borrowed(ctx, values) as (array,), ticking("lacuna: factor", _has_bars(owner.held)):
+        ctx.check(make(ctx.c, owner.c, array, out))
     ctx.warn()
-    return Factor.wrap(out[0], owner.held, like)
+    return Factor.wrap(out[0], owner.held)
 
 
 class Solver(Handle):
@@ -114,7 +115,7 @@ class Solver(Handle):
 
     def _init(self):
         pattern = HANDLES.get(lib.lac_pattern_id(lib.lac_solver_pattern(self.c))) or self.pattern
-        self._set(shape=pattern.shape, sizes=pattern.sizes)
+        self._set(shape=pattern.shape, sizes=pattern.sizes, _count=pattern.nnz if pattern.sizes else -1)
 
     @staticmethod
     def sized(rows, cols, nnz):
@@ -140,7 +141,13 @@ class Solver(Handle):
 
     def factor(self, values: ArrayLike) -> Factor:
         """The factor of NumPy values [*batch, nnz]: what solve(factor, values, b) takes, and Factor.solve uses."""
-        return _factor("Solver.factor", lib.lac_solver_factor, self, values)
+        if self.held or not _is_numbers(values, (self._count,)) or values.dtype not in DTYPES:
+            return _factor("Solver.factor", lib.lac_solver_factor, self, values)
+        ctx, out = context(), ffi.new(_FACTOR)
+        data = ffi.from_buffer(values)
+        ctx.check(lib.lac_solver_factor_numbers(ctx.c, self.c, DTYPES[values.dtype], data, out))
+        ctx.warn()
+        return Factor.wrap(out[0])
 
     def __repr__(self):
         return f"Solver({self.shape[0]} x {self.shape[1]}, {_known(self.report)})"
@@ -164,6 +171,8 @@ class Factor(Handle):
         meta, pattern = lib.lac_factor_meta(self.c), lib.lac_factor_pattern(self.c)
         self._set(shape=(lib.lac_pattern_rows(pattern), lib.lac_pattern_cols(pattern)), dtype=BY_CODE[meta.dtype])
         self._set(batch=tuple(meta.shape[d] for d in range(meta.ndim - 1)), nnz=meta.shape[meta.ndim - 1])
+        is_single = not self.batch and lib.lac_pattern_nnz(pattern) == self.nnz  # one matrix without blocks
+        self._set(_count=self.nnz if is_single else -1)
 
     @property
     def pattern(self) -> Pattern:
@@ -201,7 +210,7 @@ class Factor(Handle):
             raise ShapeError(f"{who}: b is one number; it must be (*batch, n, k), or one vector (n)")
         rows = b[:, None] if b.ndim == 1 else b
         batch = self._joint(who, rows.shape[:-2]) if self.batch else rows.shape[:-2]
-        n = self.shape[1 if code in (lib.LAC_PLAIN, lib.LAC_CONJUGATED) else 0]
+        n = self.shape[1 if code in _FORWARD else 0]
         return rows, np.empty((*batch, n, rows.shape[-1]), rows.dtype), b.ndim == 1
 
     def _joint(self, who, batch):
@@ -221,9 +230,14 @@ class Factor(Handle):
         >>> factor.solve([4, 4]), factor.solve([4, 4], op="T"), factor.slogdet()
         (array([1.5, 1. ]), array([2. , 0.5]), (1.0, 2.0794415416798357))
         """
-        code = form(op)
+        code, ctx = form(op), context()
+        rows, cols = self.shape if code in _FORWARD else self.shape[::-1]
+        if self._count >= 0 and _is_numbers(b, (rows,)) and b.dtype == self.dtype:
+            x = np.empty(cols, b.dtype)
+            ctx.check(lib.lac_factor_solve_numbers(ctx.c, self.c, 1, ffi.from_buffer(b), code, ffi.from_buffer(x)))
+            ctx.warn()
+            return x
         rows, x, is_vector = self._place("Factor.solve", b, code)
-        ctx = context()
         with Borrowed(ctx, rows, x) as arrays:
             ctx.check(lib.lac_factor_solve(ctx.c, self.c, arrays[0], code, arrays[1]))
         ctx.warn()
@@ -282,7 +296,12 @@ class Factor(Handle):
 
     def refactor(self, values: ArrayLike) -> Factor:
         """A factor of other NumPy values of the same shape and dtype, by the choices of this one."""
-        return _factor("Factor.refactor", lib.lac_factor_refactor, self, values, like=self)
+        if self.held or not _is_numbers(values, (self._count,)) or values.dtype != self.dtype:
+            return _factor("Factor.refactor", lib.lac_factor_refactor, self, values)
+        ctx, out = context(), ffi.new(_FACTOR)
+        ctx.check(lib.lac_factor_refactor_numbers(ctx.c, self.c, ffi.from_buffer(values), out))
+        ctx.warn()
+        return self.alike(out[0])
 
     def __repr__(self):
         batch = f", batch={self.batch}" if self.batch else ""

@@ -38,14 +38,14 @@ static inline void FN(refine_row)(refine_gauge *g, int width, double norm, const
     double residual = FN(wide_size)(sum[c]), lost = (norm + 1) * g->tiny;  // that underflow may take from a good row
     double around = terms[c] + FN(size)(b[c]) + lost;
     r[c] = (T)sum[c];
-    if (residual == 0 || residual < g->error[c] * around) continue;
-    g->error[c] = refine_max(g->error[c], residual / around);
+    if (residual <= g->error[c] * around) continue;
+    g->error[c] = refine_max(g->error[c], residual == 0 ? 0 : residual / around);
   }
 }
 
-static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_structure *s, const T *a, bool transposed,
-                                                                  const int width, const T *b, const T *x, T *r,
-                                                                  refine_gauge *out) {
+static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_structure *s, const T *a,
+                                                                  const bool transposed, const int width, const T *b,
+                                                                  const T *x, T *r, refine_gauge *out) {
   const int64_t *offsets = transposed ? s->t_offsets : s->offsets;
   const int32_t *columns = transposed ? s->t_rows : s->columns;
   refine_gauge g = *out;  // of its own: no store to r can change it
@@ -74,8 +74,10 @@ static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_stru
 static void FN(refine_measure)(const lac_structure *s, const void *a, bool transposed, int width, const void *b,
                                const void *x, void *r, refine_gauge *g) {
   *g = (refine_gauge){.noise = REFINE_NOISE * FN(epsilon), .tiny = FN(tiny)};
-  if (width == 1) {
-    FN(refine_rows)(s, a, transposed, 1, b, x, r, g);
+  if (width == 1 && !transposed) {
+    FN(refine_rows)(s, a, false, 1, b, x, r, g);
+  } else if (width == 1) {
+    FN(refine_rows)(s, a, true, 1, b, x, r, g);
   } else {
     FN(refine_rows)(s, a, transposed, width, b, x, r, g);
   }
