@@ -10,8 +10,9 @@ static lac_status given_array(lac_context *ctx, const char *function, const char
   lac_status status = LAC_OK;
   bool is_aligned = (uintptr_t)numbers % lac_dtype_size(dtype) == 0;
 
-  LAC_CHECK(lac_context_is_host(ctx), LAC_ERR_DEVICE, "%s: %s lies in the memory of the host, the context on %s; use an array",
-            function, name, lac_context_backend(ctx));
+  LAC_CHECK(lac_context_is_host(ctx), LAC_ERR_DEVICE,
+            "%s: %s lies in the memory of the host, the context on %s; use an array", function, name,
+            lac_context_backend(ctx));
   LAC_TRY(lac_array_from(ctx, dtype, ndim, shape, (void *)numbers,
                          is_read && !is_aligned ? LAC_OWNERSHIP_COPY : LAC_OWNERSHIP_BORROW, out));
 done:
@@ -27,8 +28,8 @@ lac_status lac_solver_factor_numbers(lac_context *ctx, const lac_solver *solver,
   LAC_CHECK_CONTEXT();
   LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_factor_numbers: the solver is NULL");
   p = lac_core_given(solver->core);
-  LAC_TRY(given_array(ctx, __func__, "values", dtype, solver->core->blocks ? 3 : 1, (const int64_t[]){p->nnz, p->br, p->bc},
-                      values, true, &array));
+  LAC_TRY(given_array(ctx, __func__, "values", dtype, solver->core->blocks ? 3 : 1,
+                      (const int64_t[]){p->nnz, p->br, p->bc}, values, true, &array));
   LAC_TRY(lac_solver_factor(ctx, solver, array, out));
 done:
   lac_array_destroy(&array);
@@ -64,9 +65,10 @@ lac_status lac_factor_solve_numbers(lac_context *ctx, const lac_factor *factor, 
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_solve_numbers: the factor is NULL");
-  LAC_CHECK(factor->items == 1, LAC_ERR_SHAPE,
-            "lac_factor_solve_numbers: the factor is of a batch of %lld matrices; lac_factor_solve takes arrays for them",
-            (long long)factor->items);
+  LAC_CHECK(
+      factor->items == 1, LAC_ERR_SHAPE,
+      "lac_factor_solve_numbers: the factor is of a batch of %lld matrices; lac_factor_solve takes arrays for them",
+      (long long)factor->items);
   rows = transposes ? factor->core->cols : factor->core->rows;
   cols = transposes ? factor->core->rows : factor->core->cols;
   LAC_TRY(given_array(ctx, __func__, "b", factor->meta.dtype, 2, (const int64_t[]){rows, columns}, b, true, &from));

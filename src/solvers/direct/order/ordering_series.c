@@ -67,23 +67,28 @@ static void series_peel(series *s, int32_t v) {
   if (g->weight[v] > 0 && g->node[v].degree == 2) series_wait(s, v);
 }
 
-static int32_t series_find(const amd *g, int32_t i, int32_t sought) {
+// The place of v in the list of i, or -1 where that has `other` too. No branch depends on what it has.
+static int32_t series_find(const amd *g, int32_t i, int32_t v, int32_t other) {
   const int32_t *list = g->list + g->node[i].start;
-  int32_t q = 0;
-  while (q < g->node[i].length && list[q] != sought) q++;
-  return q;
+  int32_t place = 0, met = 0;
+  for (int32_t q = 0; q < g->node[i].length; q++) {
+    place = list[q] == v ? q : place;
+    met |= list[q] == other;
+  }
+  return met ? -1 : place;
 }
 
 // Where a and b are neighbours already they have one less each; else each gets the other in the place of v.
 static void series_join(series *s, int32_t v, int32_t a, int32_t b) {
   amd *g = s->g;
+  int32_t place = series_find(g, a, v, b);
   g->node[a].previous = g->node[b].previous = s->round;
-  if (series_find(g, a, b) < g->node[a].length) {
+  if (place < 0) {
     g->node[a].degree--, g->node[b].degree--;
     return;
   }
-  g->list[g->node[a].start + series_find(g, a, v)] = b;
-  g->list[g->node[b].start + series_find(g, b, v)] = a;
+  g->list[g->node[a].start + place] = b;
+  g->list[g->node[b].start + series_find(g, b, v, a)] = a;
 }
 
 static void series_eliminate(series *s, int32_t v) {
