@@ -41,6 +41,7 @@ class Table:
         self._by_sample = weakref.WeakValueDictionary()  # (frozen, samples, place) -> record
         self._by_address = weakref.WeakValueDictionary()  # (frozen, where arrays lay when last asked for) -> record
         self._kept = OrderedDict()  # id -> record, the latest last
+        self._made = 0  # records so far
         self._latest = None
 
     def __len__(self):
@@ -62,14 +63,16 @@ class Table:
         return found
 
     def _by_content(self, frozen, arrays, make):
-        sample = frozen, tuple([_sample(array) for array in arrays])
+        sample, before = (frozen, tuple([_sample(array) for array in arrays])), self._made
         found = self._alike(sample, frozen, arrays)
         if found is None:
             made = make()
             with self._lock:
-                found = self._alike(sample, frozen, arrays)
-                if found is None:  # another thread may have made it
+                if self._made != before:  # another thread may have made it
+                    found = self._alike(sample, frozen, arrays)
+                if found is None:
                     found = self._by_sample[sample, self._free_place(sample)] = made
+                    self._made += 1
         return found
 
     def _alike(self, sample, frozen, arrays):

@@ -170,14 +170,17 @@ def _owned(ctx, arrays):
             lib.lac_array_destroy(out)
 
 
+def chosen(method, ordering):
+    """(options of a method and an ordering alone, a name that lives as long as C reads them)."""
+    options, asked = sized("lac_solver_options"), _named("method", method)
+    options.method, options.ordering = asked, word("ordering", ordering, ORDERINGS)
+    return options, asked
+
+
 @contextlib.contextmanager
 def filled(who, ctx, method, ordering, given):
     """(options, what must live as long as their solver) of keywords, while C takes them over."""
-    options, asked = sized("lac_solver_options"), _named("method", method)
-    options.method, options.ordering = asked, word("ordering", ordering, ORDERINGS)
-    if not given:
-        yield options, ()
-        return
+    options, asked = chosen(method, ordering)
     arrays = {name: _columns(name, given.pop(name)) for name in _COLUMNS if given.get(name) is not None}
     if given.get("pivot_tolerance") is not None:
         options.pivot_tolerance = _number("pivot_tolerance", given.pop("pivot_tolerance"))

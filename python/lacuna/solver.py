@@ -10,7 +10,7 @@ import numpy as np
 from ._core import check, context, ffi, fields, lib, sized, text
 from ._handle import HANDLES, Handle, expect, form
 from ._numpy import BY_CODE, DTYPES, contiguous, promoted
-from ._options import Borrowed, filled, words
+from ._options import Borrowed, chosen, filled, words
 from ._progress import Bars, ticking
 from .errors import DtypeError, ShapeError
 from .pattern import Pattern
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Form = Literal["N", "T", "H", "plain", "transposed", "conjugated", "adjoint"]
 
 _ENDINGS = {code: name for name, code in words("lac_ending", "LAC_ENDING_").items()}
-_FACTOR, _FORWARD = ffi.typeof("lac_factor **"), (lib.LAC_PLAIN, lib.LAC_CONJUGATED)
+_SOLVER, _FACTOR = ffi.typeof("lac_solver **"), ffi.typeof("lac_factor **")
+_FORWARD = lib.LAC_PLAIN, lib.LAC_CONJUGATED
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
 
 
@@ -107,7 +108,11 @@ class Solver(Handle):
     def __new__(cls, pattern: Any, method: str = "auto", ordering: str = "auto", **given: Any) -> Solver:
         pattern = Pattern.from_scipy(pattern) if hasattr(pattern, "tocoo") else pattern  # a matrix stands for its own
         expect("Solver", pattern, Pattern)
-        ctx, out = context(), ffi.new("lac_solver **")
+        ctx, out = context(), ffi.new(_SOLVER)
+        if not given:
+            options, _name = chosen(method, ordering)
+            ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
+            return cls.wrap(out[0])
         bars = given.get("progress") is True
         with filled("Solver", ctx, method, ordering, given) as (options, callbacks), ticking("lacuna: analysis", bars):
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
