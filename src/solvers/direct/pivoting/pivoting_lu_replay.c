@@ -16,6 +16,28 @@ enum { REPLAY_RUN = 256, REPLAY_CHAINS = 4 };
 // How many times the size of a quotient may be that of sizes: |re| + |im| is no more than the root of 2 of the modulus.
 enum { slack_f32 = 1, slack_f64 = 1, slack_c64 = 2, slack_c128 = 2 };
 
+// Products that are waste go to several places in turn, so that none waits for the one before.
+enum { REPLAY_WASTE = 16, REPLAY_ENTRIES = (1 << 16) - REPLAY_WASTE, REPLAY_STEPS_AN_ENTRY = 6 };
+
+// Sizes are compared as integers, which have the same order, NaN being the largest: of integers, compilers compare many
+// at once.
+static inline int64_t replay_bits(double size) {
+  int64_t bits;
+  memcpy(&bits, &size, sizeof bits);
+  return bits;
+}
+
+static inline double replay_size_of(int64_t bits) {
+  double size;
+  memcpy(&size, &bits, sizeof size);
+  return size;
+}
+
+// What the numbers of A come to: the largest as given, as read, and of those inside of blocks.
+typedef struct replay_sizes {
+  int64_t given, read, inside;
+} replay_sizes;
+
 #define KERNEL_FILE "solvers/direct/pivoting/pivoting_lu_replay_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
@@ -33,8 +55,6 @@ static replay_solve_kernel *const replay_solve_kernels[] = TABLE(replay_solve);
 
 // -- writing ---------------------------------------------------------------------------------------------------------
 
-enum { REPLAY_STEPS_AN_ENTRY = 6, REPLAY_ENTRIES = 1 << 16 };
-
 static bool replay_is_worth(const pivoting_shape *shape, int64_t nnz) {
   int64_t entries = shape->l.count + shape->u.count + shape->below.count + shape->n;
   return entries <= REPLAY_ENTRIES && nnz <= REPLAY_ENTRIES && shape->flops <= REPLAY_STEPS_AN_ENTRY * (double)entries;
@@ -42,7 +62,7 @@ static bool replay_is_worth(const pivoting_shape *shape, int64_t nnz) {
 
 void pivoting_replay_destroy(pivoting_replay *r) {
   if (!r) return;
-  void *blocks[] = {r->target,  r->scale,    r->demand,    r->first_step, r->first_quotient, r->first_column,
+  void *blocks[] = {r->target,  r->power,    r->demand,    r->first_step, r->first_quotient, r->first_column,
                     r->step,    r->column,   r->quotient,  r->largest,    r->unit,           r->l_at,
                     r->u_at,    r->below_at, r->row_scale, r->col_scale,  r->load_scale,     r->store_scale,
                     r->load_at, r->store_at, r->segment};
@@ -109,17 +129,17 @@ static void *replay_room(pivoting_replay *r, int64_t count, size_t size, bool *f
   return room;
 }
 
-static bool replay_allocate(const pivoting_shape *shape, pivoting_replay *r) {
+static bool replay_allocate(const pivoting_shape *shape, int64_t steps, pivoting_replay *r) {
   int64_t n = r->n, l = shape->l.count, levels = r->levels + 1;
   size_t number = lac_dtype_size(r->dtype);
   bool fits = true;
   r->bytes = (int64_t)sizeof *r;
   r->target = replay_room(r, r->entries, sizeof *r->target, &fits);
-  r->scale = replay_room(r, r->entries, sizeof *r->scale, &fits);
+  r->power = replay_room(r, r->entries, sizeof *r->power, &fits);
   r->first_step = replay_room(r, levels, sizeof *r->first_step, &fits);
   r->first_column = replay_room(r, levels, sizeof *r->first_column, &fits);
   r->first_quotient = replay_room(r, levels, sizeof *r->first_quotient, &fits);
-  r->step = replay_room(r, (int64_t)shape->flops, sizeof *r->step, &fits);
+  r->step = replay_room(r, steps, sizeof *r->step, &fits);
   r->column = replay_room(r, n, sizeof *r->column, &fits);
   r->quotient = replay_room(r, l, sizeof *r->quotient, &fits);
   r->demand = replay_room(r, l, sizeof *r->demand, &fits);
@@ -142,6 +162,10 @@ static void replay_note_largest(replay_writer *w, int32_t which, double size, in
   if (size > w->largest[which]) w->largest[which] = size, *largest = (uint16_t)place;
 }
 
+static bool replay_is_normal(lac_dtype dtype, double scale) {
+  return lac_dtype_real(dtype) == LAC_F32 ? isnormal((float)scale) : isnormal(scale);
+}
+
 // The numbers of A in column k. False: a scale is out of range.
 static bool replay_entries(replay_writer *w, int32_t k, pivoting_replay *r) {
   const lac_structure *s = w->job->structure;
@@ -156,8 +180,8 @@ static bool replay_entries(replay_writer *w, int32_t k, pivoting_replay *r) {
     int32_t target = is_inside ? w->at[step] : below++;
     double scale = replay_scale_of_kernels[r->dtype](r, row, column);
     r->target[slot] = (uint16_t)target;
-    r->scale[slot] = (float)(is_inside ? scale : -scale);
-    is_normal &= isnormal(r->scale[slot]) != 0;
+    is_normal &= replay_is_normal(r->dtype, scale);
+    r->power[slot] = is_normal ? (int16_t)(2 * ilogb(scale) + !is_inside) : 0;
     replay_note_largest(w, 2 * n + column, size, slot, &r->unit[column]);
     if (!is_inside) continue;
     replay_note_largest(w, row, size * scale, target, &r->largest[row]);
@@ -183,9 +207,11 @@ static void replay_column(replay_writer *w, int32_t k, pivoting_replay *r) {
   for (int64_t q = l->offsets[k]; q < l->offsets[k + 1]; q++) w->at[l->rows[q]] = (int32_t)q;
   w->at[k] = r->diagonal + k;
   for (int64_t p = u->offsets[k]; p < u->offsets[k + 1]; p++) {
-    int32_t j = u->rows[p];
-    for (int64_t q = l->offsets[j]; q < l->offsets[j + 1]; q++) {
-      r->step[w->steps++] = (replay_step){(uint16_t)w->at[l->rows[q]], (uint16_t)q, (uint16_t)(r->u + p)};
+    int64_t end = l->offsets[u->rows[p] + 1];
+    for (int64_t q = l->offsets[u->rows[p]]; q < end; q += 2, w->steps++) {
+      int32_t other = q + 1 < end ? w->at[l->rows[q + 1]] : r->waste + w->steps % REPLAY_WASTE;
+      r->step[w->steps] =
+          (replay_step){(uint16_t)w->at[l->rows[q]], (uint16_t)other, (uint16_t)q, (uint16_t)(r->u + p)};
     }
   }
   for (int64_t q = l->offsets[k]; q < l->offsets[k + 1]; q++) {
@@ -244,6 +270,16 @@ static bool replay_write(replay_writer *w, const pivoting_numeric *f, pivoting_r
   return is_normal;
 }
 
+static int64_t replay_count_steps(const pivoting_shape *shape) {
+  const int64_t *begin = shape->l.offsets;
+  int64_t steps = 0;
+  for (int64_t p = 0; p < shape->u.count; p++) {
+    int32_t j = shape->u.rows[p];
+    steps += (begin[j + 1] - begin[j] + 1) / 2;
+  }
+  return steps;
+}
+
 static pivoting_replay *replay_create(const lac_direct_job *job, const pivoting_numeric *f,
                                       const pivoting_shape *shape) {
   replay_writer w = {.job = job, .analysis = job->part, .shape = shape};
@@ -254,11 +290,13 @@ static pivoting_replay *replay_create(const lac_direct_job *job, const pivoting_
     r->u = (int32_t)shape->l.count;
     r->diagonal = r->u + (int32_t)shape->u.count;
     r->below = r->diagonal + r->n;
-    r->inverse = r->below + (int32_t)shape->below.count;
+    r->waste = r->below + (int32_t)shape->below.count;
+    r->inverse = r->waste + REPLAY_WASTE;
     r->count = r->inverse + r->n;
     r->entries = (int32_t)job->structure->nnz;
     r->levels = replay_levels(&shape->u, r->n, w.level);
-    is_done = replay_sort(&w, r->levels) && replay_allocate(shape, r) && replay_write(&w, f, r);
+    is_done =
+        replay_sort(&w, r->levels) && replay_allocate(shape, replay_count_steps(shape), r) && replay_write(&w, f, r);
   }
   replay_writer_clear(&w);
   if (is_done) return r;

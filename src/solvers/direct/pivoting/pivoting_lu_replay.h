@@ -12,7 +12,8 @@
 ///
 /// What is read again and again must stay in the cache: indices have 16 bits, and what is larger has no replay.
 ///
-/// The numbers of a factor lie in one block v: L, U, the diagonal, what is below the blocks, and one over the diagonal.
+/// The numbers of a factor lie in one block v: L, U, the diagonal, what is below the blocks, waste, and one over the
+/// diagonal.
 /// Sums are taken in the order in which they are without a replay, of factors and of solutions: the bits are the same,
 /// but for complex numbers, whose products compilers fuse in more than one way. Scales, powers of two, are taken over while they bring the largest number of every row and column of a block near 1:
 /// those that did so are looked at again.
@@ -22,9 +23,10 @@
 
 #include "solvers/direct/pivoting/pivoting_lu.h"
 
-/// v[to] -= v[l] v[u].
+/// Two products with the same number of U: v[to] -= v[l] v[u] and v[other] -= v[l + 1] v[u]. Where there is one alone,
+/// the other is waste.
 typedef struct replay_step {
-  uint16_t to, l, u;
+  uint16_t to, other, l, u;
 } replay_step;
 
 /// v[l] over the pivot of a step.
@@ -40,10 +42,10 @@ typedef struct replay_place {
 typedef struct pivoting_replay {
   lac_dtype dtype;
   int32_t n;
-  int32_t u, diagonal, below, inverse, count;  // where these begin in v, and how many numbers it has
-  int32_t entries;                             // of A
-  uint16_t *target;                            // by slots
-  float *scale;                                // likewise: powers of two, negative for what is below the blocks
+  int32_t u, diagonal, below, waste, inverse, count;  // where these begin in v, and how many numbers it has
+  int32_t entries;                                    // of A
+  uint16_t *target;                                   // by slots
+  int16_t *power;  // likewise: scales are powers of two, twice the exponent; one more for what is below the blocks
   int32_t levels;
   int32_t *first_step, *first_column, *first_quotient;  // levels + 1
   replay_step *step;

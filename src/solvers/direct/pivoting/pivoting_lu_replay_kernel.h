@@ -23,90 +23,72 @@ static double FN(replay_scale_of)(const pivoting_replay *r, int32_t row, int32_t
   return (double)((const REAL *)r->row_scale)[row] * (double)((const REAL *)r->col_scale)[column];
 }
 
-// Sizes are compared as integers, which have the same order: of integers, compilers compare many at once. NaN is the
-// largest.
-static inline int64_t FN(replay_bits)(double size) {
-  int64_t bits;
-  memcpy(&bits, &size, sizeof bits);
-  return bits;
-}
-
-static inline double FN(replay_size_of)(int64_t bits) {
-  double size;
-  memcpy(&size, &bits, sizeof size);
-  return size;
-}
-
 static double FN(replay_most)(const T *x, int32_t count) {
   int64_t most = 0;
   for (int32_t i = 0; i < count; i++) {
-    int64_t bits = FN(replay_bits)(FN(size)(x[i]));
+    int64_t bits = replay_bits(FN(size)(x[i]));
     most = bits > most ? bits : most;
   }
-  return FN(replay_size_of)(most);
+  return replay_size_of(most);
 }
 
 static double FN(replay_least)(const T *x, int32_t count) {
   int64_t least = INT64_MAX;
   for (int32_t i = 0; i < count; i++) {
-    int64_t bits = FN(replay_bits)(FN(size)(x[i]));
+    int64_t bits = replay_bits(FN(size)(x[i]));
     least = bits < least ? bits : least;
   }
-  return FN(replay_size_of)(least);
+  return replay_size_of(least);
 }
 
 // The same of those at the given places.
 static double FN(replay_least_at)(const T *x, const uint16_t *at, int32_t count) {
   int64_t least = INT64_MAX;
   for (int32_t i = 0; i < count; i++) {
-    int64_t bits = FN(replay_bits)(FN(size)(x[at[i]]));
+    int64_t bits = replay_bits(FN(size)(x[at[i]]));
     least = bits < least ? bits : least;
   }
-  return FN(replay_size_of)(least);
+  return replay_size_of(least);
 }
 
 // The largest of |x_p| |inverse| of its column.
 static double FN(replay_steepest)(const T *x, const replay_place *at, const T *inverse, int32_t count) {
   int64_t most = 0;
   for (int32_t i = 0; i < count; i++) {
-    int64_t bits = FN(replay_bits)(FN(size)(x[i]) * FN(size)(inverse[at[i].col]));
+    int64_t bits = replay_bits(FN(size)(x[i]) * FN(size)(inverse[at[i].col]));
     most = bits > most ? bits : most;
   }
-  return FN(replay_size_of)(most);
+  return replay_size_of(most);
 }
 
-// What the numbers of A come to: the largest as given, as read, and of those inside of blocks, as integers.
-typedef struct FN(replay_sizes) {
-  int64_t given, read, inside;
-} FN(replay_sizes);
-
 // Numbers of A, scaled, at most REPLAY_RUN of them.
-static void FN(replay_scale)(int32_t count, const T *a, const float *scale, T *to, FN(replay_sizes) * sizes) {
+static void FN(replay_scale)(int32_t count, const T *a, const int16_t *power, T *to, replay_sizes *sizes) {
   int64_t most_given = sizes->given, most_read = sizes->read, most_inside = sizes->inside;
   for (int32_t i = 0; i < count; i++) {
-    T value = a[i] * (REAL)fabsf(scale[i]);
-    int64_t given = FN(replay_bits)(FN(size)(a[i])), read = FN(replay_bits)(FN(size)(value));
-    int64_t inside = scale[i] > 0 ? read : 0;
+    T value = a[i] * (REAL)power_of_two(power[i] >> 1);
+    int64_t given = replay_bits(FN(size)(a[i])), read = replay_bits(FN(size)(value));
+    int64_t inside = power[i] & 1 ? 0 : read;
     most_given = given > most_given ? given : most_given;
     most_read = read > most_read ? read : most_read;
     most_inside = inside > most_inside ? inside : most_inside;
     to[i] = value;
   }
-  *sizes = (FN(replay_sizes)){most_given, most_read, most_inside};
+  *sizes = (replay_sizes){most_given, most_read, most_inside};
 }
 
 // All numbers of A. False: scales do not suit, or what is below the blocks is out of range.
 static bool FN(replay_read)(const pivoting_replay *r, const T *a, T *v, double *most, double *given) {
-  FN(replay_sizes) sizes = {0, 0, 0};
+  replay_sizes sizes = {0, 0, 0};
   T run[REPLAY_RUN];
   memset(v, 0, (size_t)r->below * sizeof *v);
+  memset(v + r->waste, 0, REPLAY_WASTE * sizeof *v);
   for (int32_t p = 0; p < r->entries; p += REPLAY_RUN) {
     int32_t count = r->entries - p < REPLAY_RUN ? r->entries - p : REPLAY_RUN;
-    FN(replay_scale)(count, a + p, r->scale + p, run, &sizes);
+    FN(replay_scale)(count, a + p, r->power + p, run, &sizes);
     for (int32_t i = 0; i < count; i++) v[r->target[p + i]] = run[i];
   }
-  *most = FN(replay_size_of)(sizes.inside), *given = FN(replay_size_of)(sizes.given);
-  return *most < REPLAY_MOST && isfinite(FN(replay_size_of)(sizes.read)) &&
+  *most = replay_size_of(sizes.inside), *given = replay_size_of(sizes.given);
+  return *most < REPLAY_MOST && isfinite(replay_size_of(sizes.read)) &&
          FN(replay_least_at)(v, r->largest, r->nears) >= REPLAY_LEAST;
 }
 
@@ -146,7 +128,10 @@ static inline __attribute__((always_inline)) bool FN(replay_eliminate)(const piv
   bool suits = true;
   for (int32_t level = 0; level < r->levels; level++) {
     for (int32_t e = r->first_step[level]; e < r->first_step[level + 1]; e++) {
-      v[r->step[e].to] -= v[r->step[e].l] * v[r->step[e].u];
+      replay_step step = r->step[e];
+      T u = v[step.u], l = v[step.l], next = v[step.l + 1];
+      v[step.to] -= l * u;
+      v[step.other] -= next * u;
     }
     suits &= FN(replay_divide)(r, level, chosen, v, met);
   }
