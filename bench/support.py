@@ -154,8 +154,9 @@ def triad():
 
 
 def side_by_side(*functions, seconds=2.0, rest=0.0):
-    """The best time of each function, run in turns so that all meet the same neighbours; each at least twice, and what
-    takes longer than all the time there is no more often: it would leave the others a single turn, after its own.
+    """The best time of each function, run in turns, forth and back, so that all meet the same neighbours: of two, each
+    finds in the caches what the other one left there. Each at least twice, and what takes longer than all the time
+    there is no more often: it would leave the others a single turn, after its own.
 
     A function that is None is not run, and has no time. `rest` before each: threads of the one before, which may wait
     on a core of the next, fall asleep.
@@ -163,8 +164,8 @@ def side_by_side(*functions, seconds=2.0, rest=0.0):
     best = [float("inf") if f else None for f in functions]
     there, seconds = [(i, f) for i, f in enumerate(functions) if f], sized(seconds, 0.1 * seconds)
 
-    def turn():
-        for i, f in there:
+    def turn(functions):
+        for i, f in functions:
             time.sleep(rest)
             begin = time.perf_counter()
             f()
@@ -172,10 +173,11 @@ def side_by_side(*functions, seconds=2.0, rest=0.0):
 
     for _, f in there:
         f()
-    turn()
+    turn(there)
     there, end = [(i, f) for i, f in there if best[i] < seconds], time.perf_counter() + seconds
     while there and time.perf_counter() < end:
-        turn()
+        there.reverse()
+        turn(there)
     return best
 
 

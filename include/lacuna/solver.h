@@ -171,9 +171,10 @@ LAC_API lac_status lac_solver_last_solve(const lac_solver *solver, lac_solve_rep
 /// where the library owns its memory, and is stale (LAC_ERR_STALE) once that is written to.
 /// Cost: nothing for values whose factor the solver keeps (keep_bytes): memory of the library is recognised by its
 /// version, other memory by a hash of 128 bits. Matrices of a batch are shared out among threads.
-/// Bits: the same on any number of threads. Matchings and pairs of rows that an earlier factor chose are taken over
-/// where they suit, and "auto" goes on with direct factors once they have served better: last bits may depend on what
-/// the solver factored before. A solver of its own makes them independent of that.
+/// Bits: the same on any number of threads. Matchings, scales and pairs of rows that an earlier factor chose are taken
+/// over where they suit, complex LU by columns repeats earlier eliminations in loops of their own, and "auto" goes on
+/// with direct factors once they have served better: last bits may depend on what the solver factored before. A solver
+/// of its own makes them independent of that.
 /// Errors: LAC_ERR_SINGULAR names the column, LAC_ERR_DEFINITE the row, LAC_ERR_SYMMETRY and LAC_ERR_NONFINITE the
 /// entry; LAC_ERR_MEMORY (max_bytes); LAC_ERR_UNSUPPORTED for a function as preconditioner where arrays must travel.
 LAC_API lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values,
@@ -182,9 +183,19 @@ LAC_API lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver,
 /// Factor other values of the same shape and dtype with the method, matching, scaling and pivots of `like`; choices
 /// that do not suit the new values, by the growth of numbers or the residual of a test, are made anew.
 /// Ownership: the caller destroys *out; the solver does not keep it.
+/// Bits: as of lac_solver_factor.
 /// Errors: those of lac_solver_factor; LAC_ERR_SHAPE and LAC_ERR_DTYPE for values that are not like those of `like`.
 LAC_API lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like, const lac_array *values,
                                        lac_factor **out);
+
+/// Factor numbers in the memory of the host, one matrix or as many as `like` is of, in the order and shape that the
+/// arrays of lac_solver_factor and lac_factor_refactor have.
+/// Ownership: the numbers are not used after the call; the caller destroys *out.
+/// Errors: those of the two; LAC_ERR_DEVICE for a context of a device.
+LAC_API lac_status lac_solver_factor_numbers(lac_context *ctx, const lac_solver *solver, lac_dtype dtype,
+                                             const void *values, lac_factor **out);
+LAC_API lac_status lac_factor_refactor_numbers(lac_context *ctx, const lac_factor *like, const void *values,
+                                               lac_factor **out);
 
 /// Add a holder, and remove one; both accept NULL. The last one that goes ends the factor; *factor is NULL afterwards.
 /// Threads: any.
@@ -224,6 +235,14 @@ LAC_API lac_status lac_factor_describe(lac_context *ctx, const lac_factor *facto
 /// Threads: several may use one factor at once.
 LAC_API lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, const lac_array *b, lac_form op,
                                     lac_array *x);
+
+/// Solve op(A) x = b with the factor of one matrix for numbers in the memory of the host, of the factor's dtype: b has
+/// `columns` numbers for each row, row by row, and x likewise.
+/// Ownership: the numbers are not used after the call.
+/// Errors: those of lac_factor_solve; LAC_ERR_SHAPE for a factor of several matrices, LAC_ERR_DEVICE for a context of a
+/// device, LAC_ERR_ARG for an x that is not aligned.
+LAC_API lac_status lac_factor_solve_numbers(lac_context *ctx, const lac_factor *factor, int64_t columns, const void *b,
+                                            lac_form op, void *x);
 
 /// Solve from a start x0 (NULL: zero) and report what became of it. A direct factor makes 0 iterations.
 /// Errors: those of lac_factor_solve, except that a tolerance which is not reached is no error: the report says so, and

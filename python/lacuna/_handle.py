@@ -85,6 +85,9 @@ class Handle:
         if not is_promise:
             KINDS.setdefault(cls.kind, cls)
             cls.Promise = _promise(cls)
+        if not is_promise and cls.kind:
+            cls._destroy, cls._number = getattr(lib, cls.kind + "_destroy"), getattr(lib, cls.kind + "_id")
+            cls._gone = staticmethod(release(cls._destroy, cls.kind))
 
     def __new__(cls, *_, **__):
         raise ArgumentError(f"a lacuna.{cls.__name__} is not made by calling the class; {cls.made_by}")
@@ -113,14 +116,30 @@ class Handle:
     @classmethod
     def wrap(cls, pointer, held=()):
         """The Python object of a counted pointer that was handed over. `held` lives as long as anything has its `c`."""
-        c = ffi.gc(pointer, release(getattr(lib, cls.kind + "_destroy"), cls.kind, held))
-        number = getattr(lib, cls.kind + "_id")(c)
+        c = ffi.gc(pointer, release(cls._destroy, cls.kind, held) if held else cls._gone)
+        number = cls._number(c)
         with _lock:
             found = HANDLES.get(number)
             if found is None:
                 found = cls.hold(c, number)
                 found._set(held=held)
             return found
+
+    def alike(self, pointer):
+        """The Python object of a pointer that C has just made and has nowhere else, of an object that has all in common
+        with this one that was read from C. It is found by its name once that is asked for (__getattr__)."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, c=ffi.gc(pointer, self._gone))
+        for name in ("key", "family"):
+            made.__dict__.pop(name, None)
+        return made
+
+    def _name(self):
+        with _lock:
+            if "key" not in self.__dict__:
+                number = self._number(self.c)
+                self._set(family=Family(), key=(number, *self.sizes))
+                HANDLES[number] = self
 
     def _init(self):
         """What a kind reads from C once."""
@@ -129,7 +148,10 @@ class Handle:
 
         def __getattr__(self, name):
             """What a promised object lacks when it has left compiled code: it gets all that the one that it names
-            has."""
+            has. And what an object like another one lacks that nobody has named yet."""
+            if name in ("key", "family") and "c" in self.__dict__:
+                self._name()
+                return self.__dict__[name]
             key = self.__dict__.get("key")
             if key is None or not isinstance(key[0], tuple):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -13,6 +13,10 @@ _LARGEST = np.iinfo(np.int64).max
 
 def _ready(array, dtype=None):
     """The array as C reads it: in one piece and aligned, copied if need be."""
+    if type(array) is np.ndarray and (dtype is None or array.dtype == dtype):
+        flags = array.flags
+        if flags.c_contiguous and flags.aligned:  # a tenth of the time of np.require
+            return array
     return np.require(array, dtype, ("C", "ALIGNED", "ENSUREARRAY"))
 
 

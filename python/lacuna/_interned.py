@@ -17,7 +17,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from ._core import lib, survive_fork
+from ._core import ffi, lib, survive_fork
 from ._indices import _ready
 from .errors import ArgumentError
 
@@ -25,6 +25,8 @@ _MAX_BYTES = 1 << 28  # of the indices, all together; the last record is held wh
 _MAX_ALIKE = 4  # records whose samples agree
 _SAMPLES, _MAX_ADDRESSES = 8, 1024
 INDEX_KINDS = {"int32": lib.LAC_I32, "int64": lib.LAC_I64}
+INDEX_KINDS.update({np.dtype(name): kind for name, kind in INDEX_KINDS.items()})
+_ADDRESS = ffi.typeof("uintptr_t")
 
 
 class Table:
@@ -39,6 +41,7 @@ class Table:
         self._by_sample = weakref.WeakValueDictionary()  # (frozen, samples, place) -> record
         self._by_address = weakref.WeakValueDictionary()  # (frozen, where arrays lay when last asked for) -> record
         self._kept = OrderedDict()  # id -> record, the latest last
+        self._made = 0  # records so far
         self._latest = None
 
     def __len__(self):
@@ -60,14 +63,16 @@ class Table:
         return found
 
     def _by_content(self, frozen, arrays, make):
-        sample = frozen, tuple([_sample(array) for array in arrays])
+        sample, before = (frozen, tuple([_sample(array) for array in arrays])), self._made
         found = self._alike(sample, frozen, arrays)
         if found is None:
             made = make()
             with self._lock:
-                found = self._alike(sample, frozen, arrays)
-                if found is None:  # another thread may have made it
+                if self._made != before:  # another thread may have made it
+                    found = self._alike(sample, frozen, arrays)
+                if found is None:
                     found = self._by_sample[sample, self._free_place(sample)] = made
+                    self._made += 1
         return found
 
     def _alike(self, sample, frozen, arrays):
@@ -118,7 +123,8 @@ def csr_kind(layout, dtypes, pattern):
     keep them; else None."""
     if layout != "csr" or dtypes[0] != dtypes[1] or not pattern.entries.is_identity:
         return None
-    return INDEX_KINDS.get(str(dtypes[0]).removeprefix("torch."))
+    kind = INDEX_KINDS.get(dtypes[0])  # the name of a dtype takes longer
+    return INDEX_KINDS.get(str(dtypes[0]).removeprefix("torch.")) if kind is None else kind
 
 
 class _Known:
@@ -140,7 +146,7 @@ class _Known:
 
 
 def _address(array):
-    return array.ctypes.data
+    return int(ffi.cast(_ADDRESS, ffi.from_buffer(array)))  # quicker than asking NumPy
 
 
 def interned(make, kind, arrays, *more):

@@ -40,6 +40,8 @@ def contiguous(who, index, array):
 def promoted(who, index, array):
     """The same, of any numbers: in the dtype that they are computed in (_dtypes.py)."""
     array = _given(who, index, array)
+    if array.dtype in DTYPES:
+        return contiguous(who, index, array)
     return contiguous(who, index, array.astype(computed(array.dtype) or array.dtype, copy=False))
 
 

@@ -33,6 +33,7 @@ _ALL = (
 ITERATES = (
     None, "auto", "cg", "flexible_cg", "minres", "bicgstab", "gmres", "flexible_gmres", "lsmr", "lsqr",
 )  # fmt: skip
+_ARRAY, _SHAPE, _ADDRESS = ffi.typeof("lac_array **"), ffi.typeof("int64_t[]"), ffi.typeof("uintptr_t")
 _LARGEST, _LARGEST_INT = np.iinfo(np.int64).max, np.iinfo(np.intc).max
 
 
@@ -60,10 +61,10 @@ class Borrowed:
             lib.lac_array_destroy(out)
 
     def _borrow(self, array):
-        out, data = ffi.new("lac_array **"), ffi.from_buffer(array)  # quicker than asking NumPy for the address
-        is_aligned = int(ffi.cast("uintptr_t", data)) % array.itemsize == 0
+        out, data = ffi.new(_ARRAY), ffi.from_buffer(array)  # quicker than asking NumPy for the address
+        is_aligned = int(ffi.cast(_ADDRESS, data)) % array.itemsize == 0
         own = lib.LAC_OWNERSHIP_BORROW if is_aligned else lib.LAC_OWNERSHIP_COPY
-        shape = ffi.new("int64_t[]", array.shape)
+        shape = ffi.new(_SHAPE, array.shape)
         self.ctx.check(lib.lac_array_from(self.ctx.c, DTYPES[array.dtype], array.ndim, shape, data, own, out))
         return out
 
@@ -169,11 +170,17 @@ def _owned(ctx, arrays):
             lib.lac_array_destroy(out)
 
 
+def chosen(method, ordering):
+    """(options of a method and an ordering alone, a name that lives as long as C reads them)."""
+    options, asked = sized("lac_solver_options"), _named("method", method)
+    options.method, options.ordering = asked, word("ordering", ordering, ORDERINGS)
+    return options, asked
+
+
 @contextlib.contextmanager
 def filled(who, ctx, method, ordering, given):
     """(options, what must live as long as their solver) of keywords, while C takes them over."""
-    options, asked = sized("lac_solver_options"), _named("method", method)
-    options.method, options.ordering = asked, word("ordering", ordering, ORDERINGS)
+    options, asked = chosen(method, ordering)
     arrays = {name: _columns(name, given.pop(name)) for name in _COLUMNS if given.get(name) is not None}
     if given.get("pivot_tolerance") is not None:
         options.pivot_tolerance = _number("pivot_tolerance", given.pop("pivot_tolerance"))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ._core import check, context, ffi, fields, lib, sized, text
-from ._handle import Handle, expect, form
-from ._numpy import BY_CODE, contiguous, promoted
-from ._options import Borrowed, filled, words
+from ._handle import HANDLES, Handle, expect, form
+from ._numpy import BY_CODE, DTYPES, contiguous, promoted
+from ._options import Borrowed, chosen, filled, words
 from ._progress import Bars, ticking
 from .errors import DtypeError, ShapeError
 from .pattern import Pattern
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Form = Literal["N", "T", "H", "plain", "transposed", "conjugated", "adjoint"]
 
 _ENDINGS = {code: name for name, code in words("lac_ending", "LAC_ENDING_").items()}
+_SOLVER, _FACTOR = ffi.typeof("lac_solver **"), ffi.typeof("lac_factor **")
+_FORWARD = lib.LAC_PLAIN, lib.LAC_CONJUGATED
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
 
 
@@ -43,6 +45,11 @@ def _known(report):
     return f"{report['method']}, factor_nnz={nnz}" if nnz >= 0 else report["method"]
 
 
+def _is_numbers(array, shape):
+    """Whether C reads the numbers of an array as they lie, and no batch is asked for: the way of most calls."""
+    return type(array) is np.ndarray and array.shape == shape and array.flags.c_contiguous
+
+
 def _has_bars(held):
     return any(isinstance(getattr(what, "function", None), Bars) for what in held)
 
@@ -50,7 +57,7 @@ def _has_bars(held):
 def _factor(name, make, owner, values):
     """What `make` factors, by a solver or like a factor, of NumPy values [*batch, nnz]."""
     values = promoted(name, "values", values)
-    ctx, out = context(), ffi.new("lac_factor **")
+    ctx, out = context(), ffi.new(_FACTOR)
     with Borrowed(ctx, values) as (array,), ticking("lacuna: factor", _has_bars(owner.held)):
         ctx.check(make(ctx.c, owner.c, array, out))
     ctx.warn()
@@ -113,15 +120,19 @@ class Solver(Handle):
     def __new__(cls, pattern: Any, method: str = "auto", ordering: str = "auto", **given: Any) -> Solver:
         pattern = Pattern.from_scipy(pattern) if hasattr(pattern, "tocoo") else pattern  # a matrix stands for its own
         expect("Solver", pattern, Pattern)
-        ctx, out = _context_of(pattern), ffi.new("lac_solver **")
+        ctx, out = _context_of(pattern), ffi.new(_SOLVER)
+        if not given:
+            options, _name = chosen(method, ordering)
+            ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
+            return cls.wrap(out[0])
         bars = given.get("progress") is True
         with filled("Solver", ctx, method, ordering, given) as (options, callbacks), ticking("lacuna: analysis", bars):
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
         return cls.wrap(out[0], callbacks)
 
     def _init(self):
-        pattern = self.pattern
-        self._set(shape=pattern.shape, sizes=pattern.sizes)
+        pattern = HANDLES.get(lib.lac_pattern_id(lib.lac_solver_pattern(self.c))) or self.pattern
+        self._set(shape=pattern.shape, sizes=pattern.sizes, _count=pattern.nnz if pattern.sizes else -1)
 
     @staticmethod
     def sized(rows, cols, nnz):
@@ -147,7 +158,13 @@ class Solver(Handle):
 
     def factor(self, values: ArrayLike) -> Factor:
         """The factor of NumPy values [*batch, nnz]: what solve(factor, values, b) takes, and Factor.solve uses."""
-        return _factor("Solver.factor", lib.lac_solver_factor, self, values)
+        if self.held or not _is_numbers(values, (self._count,)) or values.dtype not in DTYPES:
+            return _factor("Solver.factor", lib.lac_solver_factor, self, values)
+        ctx, out = context(), ffi.new(_FACTOR)
+        data = ffi.from_buffer(values)
+        ctx.check(lib.lac_solver_factor_numbers(ctx.c, self.c, DTYPES[values.dtype], data, out))
+        ctx.warn()
+        return Factor.wrap(out[0])
 
     def __repr__(self):
         return f"Solver({self.shape[0]} x {self.shape[1]}, {_known(self.report)})"
@@ -171,6 +188,8 @@ class Factor(Handle):
         meta, pattern = lib.lac_factor_meta(self.c), lib.lac_factor_pattern(self.c)
         self._set(shape=(lib.lac_pattern_rows(pattern), lib.lac_pattern_cols(pattern)), dtype=BY_CODE[meta.dtype])
         self._set(batch=tuple(meta.shape[d] for d in range(meta.ndim - 1)), nnz=meta.shape[meta.ndim - 1])
+        is_single = not self.batch and lib.lac_pattern_nnz(pattern) == self.nnz  # one matrix without blocks
+        self._set(_count=self.nnz if is_single else -1)
 
     @property
     def pattern(self) -> Pattern:
@@ -194,6 +213,8 @@ class Factor(Handle):
 
     def _promoted(self, who, name, given):
         """An array in the factor's dtype where nothing is lost by it, as SciPy does: integers, fewer digits, reals."""
+        if type(given) is np.ndarray and given.dtype == self.dtype:
+            return contiguous(who, name, given)
         array = np.asanyarray(given)
         if array.dtype != self.dtype and np.can_cast(array.dtype, self.dtype):
             given = array.astype(self.dtype)
@@ -205,14 +226,17 @@ class Factor(Handle):
         if b.ndim == 0:
             raise ShapeError(f"{who}: b is one number; it must be (*batch, n, k), or one vector (n)")
         rows = b[:, None] if b.ndim == 1 else b
+        batch = self._joint(who, rows.shape[:-2]) if self.batch else rows.shape[:-2]
+        n = self.shape[1 if code in _FORWARD else 0]
+        return rows, np.empty((*batch, n, rows.shape[-1]), rows.dtype), b.ndim == 1
+
+    def _joint(self, who, batch):
         try:
-            batch = np.broadcast_shapes(self.batch, rows.shape[:-2])
+            return np.broadcast_shapes(self.batch, batch)
         except ValueError:
             raise ShapeError(
-                f"{who}: the batch of b, {rows.shape[:-2]}, does not go with that of the factor, {self.batch}"
+                f"{who}: the batch of b, {batch}, does not go with that of the factor, {self.batch}"
             ) from None
-        n = self.shape[1 if code in (lib.LAC_PLAIN, lib.LAC_CONJUGATED) else 0]
-        return np.ascontiguousarray(rows), np.empty((*batch, n, rows.shape[-1]), rows.dtype), b.ndim == 1
 
     def solve(self, b: ArrayLike, op: Form = "N") -> NDArray[Any]:
         """op(A)^-1 b: b (*batch, n, k), or one vector (n), in the factor's dtype or one that goes into it without
@@ -223,9 +247,14 @@ class Factor(Handle):
         >>> factor.solve([4, 4]), factor.solve([4, 4], op="T"), factor.slogdet()
         (array([1.5, 1. ]), array([2. , 0.5]), (1.0, 2.0794415416798357))
         """
-        code = form(op)
+        code, ctx = form(op), context()
+        rows, cols = self.shape if code in _FORWARD else self.shape[::-1]
+        if self._count >= 0 and _is_numbers(b, (rows,)) and b.dtype == self.dtype:
+            x = np.empty(cols, b.dtype)
+            ctx.check(lib.lac_factor_solve_numbers(ctx.c, self.c, 1, ffi.from_buffer(b), code, ffi.from_buffer(x)))
+            ctx.warn()
+            return x
         rows, x, is_vector = self._place("Factor.solve", b, code)
-        ctx = context()
         with Borrowed(ctx, rows, x) as arrays:
             ctx.check(lib.lac_factor_solve(ctx.c, self.c, arrays[0], code, arrays[1]))
         ctx.warn()
@@ -284,7 +313,12 @@ class Factor(Handle):
 
     def refactor(self, values: ArrayLike) -> Factor:
         """A factor of other NumPy values of the same shape and dtype, by the choices of this one."""
-        return _factor("Factor.refactor", lib.lac_factor_refactor, self, values)
+        if self.held or not _is_numbers(values, (self._count,)) or values.dtype != self.dtype:
+            return _factor("Factor.refactor", lib.lac_factor_refactor, self, values)
+        ctx, out = context(), ffi.new(_FACTOR)
+        ctx.check(lib.lac_factor_refactor_numbers(ctx.c, self.c, ffi.from_buffer(values), out))
+        ctx.warn()
+        return self.alike(out[0])
 
     def __repr__(self):
         batch = f", batch={self.batch}" if self.batch else ""

@@ -4,9 +4,10 @@
 
 #include <complex.h>
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
-#include "solvers/direct/pivoting/pivoting_lu.h"
+#include "solvers/direct/pivoting/pivoting_lu_replay.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/reports.h"
@@ -89,7 +90,22 @@ static double logdet_of(lac_context *ctx, const lac_factor *factor) {
   return found;
 }
 
-// Against a solver that has seen nothing: pivots, what is reported, determinants, and solutions in all forms.
+// A solution of one column, for the same b always; in scratch memory.
+static void *solution_of(lac_context *ctx, const lac_factor *factor) {
+  lac_dtype dtype = factor->meta.dtype;
+  int64_t shape[] = {ROWS, 1};
+  lac_array *b = direct_random(ctx, dtype, 2, shape, 78), *x = NULL;
+  void *bits = scratch(ROWS * lac_dtype_size(dtype));
+  CHECK_OK(lac_array_create(ctx, dtype, 2, shape, &x));
+  CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_PLAIN, x));
+  CHECK_OK(lac_array_read(ctx, x, bits));
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  return bits;
+}
+
+// Against a solver that has seen nothing: pivots, what is reported, determinants, solutions in all forms, and the bits
+// of a solution. Compilers may fuse complex products otherwise in each loop.
 static void check_like_new(lac_context *ctx, const direct_case *c, double tolerance, const lac_factor *factor) {
   direct_system system = open_by(ctx, c, tolerance);
   lac_factor *fresh = factor_of(ctx, &system, NULL, c);
@@ -105,6 +121,8 @@ static void check_like_new(lac_context *ctx, const direct_case *c, double tolera
     direct_check(ctx, c, factor, FORMS[s], 1, 1e3);
     direct_check(ctx, c, factor, FORMS[s], 3, 1e3);
   }
+  if (!lac_dtype_is_complex(c->a.meta.dtype))
+    CHECK(memcmp(solution_of(ctx, factor), solution_of(ctx, fresh), ROWS * lac_dtype_size(c->a.meta.dtype)) == 0);
   lac_factor_destroy(&fresh);
   direct_close(&system);
 }
@@ -179,4 +197,100 @@ static void other_scales_are_found_anew(lac_context *ctx) {
   scratch_release(mark);
 }
 
-CHECK_MAIN_OF("direct", values_that_come_again_are_replayed, other_pivots_are_searched_for, other_scales_are_found_anew)
+// The first factor by a replay counts it, and no other one does.
+static void the_memory_of_a_replay_is_counted_once(lac_context *ctx) {
+  size_t mark = scratch_mark();
+  direct_case c = ring_of(LAC_F64, 7);
+  direct_system system = open_by(ctx, &c, 0.1);
+  lac_factor *factor = factor_of(ctx, &system, NULL, &c);
+  int64_t bytes[TIMES] = {0};
+  for (int i = 0; i < TIMES; i++) {
+    direct_case other = times(&c, 1 + (i + 1) * STEP);
+    lac_factor *next = factor_of(ctx, &system, factor, &other);
+    if (numeric_of(next)->replay) bytes[i] = report_of_factor(next).factor_bytes;
+    lac_factor_destroy(&factor);
+    factor = next;
+  }
+  const pivoting_replay *replay = numeric_of(factor)->replay;
+  int first = 0;
+  while (first < TIMES - 2 && bytes[first] == 0) first++;
+  CHECK(replay && replay->bytes > 0);
+  CHECK_EQ(bytes[first], bytes[first + 1] + replay->bytes);
+  CHECK_EQ(bytes[TIMES - 1], bytes[first + 1]);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+  scratch_release(mark);
+}
+
+// Values that both threads factor anew, by the solver and like the first factor, and solve with.
+enum { ROUNDS = 40, MATRICES = 3 };
+
+typedef struct replayer {
+  const lac_solver *solver;
+  const lac_factor *first;
+  const double *values[MATRICES], *b;
+  int64_t nnz;
+  double x[MATRICES][2][ROWS];  // by the solver, and like the first
+  int fails, replayed;
+} replayer;
+
+static lac_status replay_once(lac_context *ctx, replayer *r, int which, bool like) {
+  lac_array *values = NULL, *b = NULL, *x = NULL;
+  lac_factor *factor = NULL;
+  lac_status status = lac_array_from(ctx, LAC_F64, 1, &r->nnz, (double *)r->values[which], LAC_OWNERSHIP_COPY, &values);
+  int64_t shape[] = {ROWS, 1};
+  if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 2, shape, (double *)r->b, LAC_OWNERSHIP_COPY, &b);
+  if (status == LAC_OK) status = lac_array_create(ctx, LAC_F64, 2, shape, &x);
+  if (status == LAC_OK)
+    status =
+        like ? lac_factor_refactor(ctx, r->first, values, &factor) : lac_solver_factor(ctx, r->solver, values, &factor);
+  if (status == LAC_OK) status = lac_factor_solve(ctx, factor, b, LAC_PLAIN, x);
+  if (status == LAC_OK) status = lac_array_read(ctx, x, r->x[which][like]);
+  if (status == LAC_OK) r->replayed += numeric_of(factor)->replay != NULL;
+  lac_factor_destroy(&factor);
+  lac_array_destroy(&values);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  return status;
+}
+
+static void *replay_often(void *argument) {
+  replayer *r = argument;
+  lac_context *ctx = NULL;
+  if (lac_context_create("cpu", 0, &ctx) != LAC_OK) return r->fails = 1, NULL;
+  for (int i = 0; i < ROUNDS && !r->fails; i++) r->fails = replay_once(ctx, r, i % MATRICES, i % 2) != LAC_OK;
+  lac_context_destroy(&ctx);
+  return NULL;
+}
+
+// Nothing is kept but the last few: who learns, who replays and who counts changes from run to run, the bits do not.
+static void two_threads_replay_at_once(lac_context *ctx) {
+  size_t mark = scratch_mark();
+  direct_case c = ring_of(LAC_F64, 9), b = ring_of(LAC_F64, 10);
+  lac_solver_options options = lac_solver_options_defaults();
+  options.method = "column_lu", options.keep_bytes = -1;
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+  lac_factor *first = factor_of(ctx, &system, NULL, &c);
+  replayer *r = scratch(2 * sizeof *r);
+  double *numbers = scratch((size_t)(MATRICES * c.s->nnz + ROWS) * sizeof *numbers);
+  pthread_t threads[2];
+  for (int64_t i = 0; i < ROWS; i++) numbers[MATRICES * c.s->nnz + i] = creal(b.a.x[i]);
+  for (int64_t z = 0; z < MATRICES * c.s->nnz; z++) {
+    numbers[z] = creal(c.a.x[z % c.s->nnz]) * (1 + (double)(z / c.s->nnz) * STEP);
+  }
+  for (int t = 0; t < 2; t++) {
+    r[t] = (replayer){.solver = system.solver, .first = first, .b = numbers + MATRICES * c.s->nnz, .nnz = c.s->nnz};
+    for (int m = 0; m < MATRICES; m++) r[t].values[m] = numbers + m * c.s->nnz;
+  }
+  for (int t = 0; t < 2; t++) CHECK(pthread_create(&threads[t], NULL, replay_often, &r[t]) == 0);
+  for (int t = 0; t < 2; t++) pthread_join(threads[t], NULL);
+  CHECK(!r[0].fails && !r[1].fails && r[0].replayed > 0 && r[1].replayed > 0);
+  CHECK(memcmp(r[0].x, r[1].x, sizeof r[0].x) == 0);
+  for (int m = 0; m < MATRICES; m++) CHECK(memcmp(r[0].x[m][0], r[0].x[m][1], sizeof r[0].x[m][0]) == 0);
+  lac_factor_destroy(&first);
+  direct_close(&system);
+  scratch_release(mark);
+}
+
+CHECK_MAIN_OF("direct", values_that_come_again_are_replayed, other_pivots_are_searched_for, other_scales_are_found_anew,
+              the_memory_of_a_replay_is_counted_once, two_threads_replay_at_once)

@@ -7,6 +7,8 @@
 ///
 /// The pattern of A^T is made of the same buffers with the roles exchanged, and a symmetric structure is stored once.
 
+#include <string.h>
+
 #include "core/pattern/structure.h"
 #include "core/search.h"
 
@@ -43,8 +45,9 @@ static void transpose_count(const lac_pattern *a, const transpose_cut *cut, lac_
 #pragma omp parallel for num_threads(cut->chunks) schedule(static, 1)
   for (int c = 0; c < cut->chunks; ++c) {
     int64_t *count = cut->cursor + c * a->cols;
+    const lac_buffer columns = *a->columns;  // of its own: no count can change it
     int64_t end = lac_buffer_get(a->offsets, cut->begin[c + 1]);
-    for (int64_t p = lac_buffer_get(a->offsets, cut->begin[c]); p < end; ++p) ++count[lac_buffer_get(a->columns, p)];
+    for (int64_t p = lac_buffer_get(a->offsets, cut->begin[c]); p < end; ++p) ++count[lac_buffer_get(&columns, p)];
   }
   int64_t place = 0;
   for (int64_t j = 0; j < a->cols; ++j) {
@@ -62,21 +65,49 @@ static void transpose_fill(const lac_pattern *a, const transpose_cut *cut, lac_b
 #pragma omp parallel for num_threads(cut->chunks) schedule(static, 1)
   for (int c = 0; c < cut->chunks; ++c) {
     int64_t *cursor = cut->cursor + c * a->cols;
-    int64_t p = lac_buffer_get(a->offsets, cut->begin[c]);
+    const lac_buffer offsets = *a->offsets, columns = *a->columns;  // of its own, all four: no store can change them
+    lac_buffer rows = *t_rows, slots = *t_slots;
+    int64_t p = lac_buffer_get(&offsets, cut->begin[c]);
     for (int64_t i = cut->begin[c]; i < cut->begin[c + 1]; ++i) {
-      for (int64_t end = lac_buffer_get(a->offsets, i + 1); p < end; ++p) {
-        int64_t place = cursor[lac_buffer_get(a->columns, p)]++;
-        lac_buffer_set(t_rows, place, i);
-        lac_buffer_set(t_slots, place, p);
+      for (int64_t end = lac_buffer_get(&offsets, i + 1); p < end; ++p) {
+        int64_t place = cursor[lac_buffer_get(&columns, p)]++;
+        lac_buffer_set(&rows, place, i);
+        lac_buffer_set(&slots, place, p);
       }
     }
   }
 }
 
+/// Both by one chunk of rows whose indices have 32 bits: places are counted in t_offsets itself, which stays in the
+/// cache.
+static void transpose_narrow(const lac_pattern *a, lac_buffer *t_offsets, lac_buffer *t_rows, lac_buffer *t_slots) {
+  const int32_t *offsets = a->offsets->host, *columns = a->columns->host;
+  int32_t *begin = t_offsets->host, *rows = t_rows->host, *slots = t_slots->host, place = 0;
+  memset(begin, 0, (size_t)(a->cols + 1) * sizeof *begin);
+  for (int64_t p = 0; p < a->nnz; ++p) ++begin[columns[p]];
+  for (int64_t j = 0; j <= a->cols; ++j) {
+    int32_t count = begin[j];
+    begin[j] = place, place += count;
+  }
+  for (int32_t i = 0, p = 0; i < a->rows; ++i) {
+    for (; p < offsets[i + 1]; ++p) {
+      int32_t to = begin[columns[p]]++;
+      rows[to] = i, slots[to] = p;
+    }
+  }
+  memmove(begin + 1, begin, (size_t)a->cols * sizeof *begin);
+  begin[0] = 0;
+}
+
 /// The rows of a chunk: entry (i, j) is met at (j, i), the next one of row j. False: there is no such entry.
 static bool reflect_rows(const lac_pattern *a, int64_t begin, int64_t end, int64_t shift, lac_buffer *cursor,
                          lac_buffer *t_slots) {
-  for (int64_t j = 0; j < a->cols; ++j) lac_buffer_set(cursor, shift + j, lac_pattern_reaches(a, j, begin));
+  if (begin == 0) {
+    size_t size = lac_index_size(cursor->type);
+    memcpy((char *)cursor->host + (size_t)shift * size, a->offsets->host, (size_t)a->cols * size);
+  } else {
+    for (int64_t j = 0; j < a->cols; ++j) lac_buffer_set(cursor, shift + j, lac_pattern_reaches(a, j, begin));
+  }
   for (int64_t i = begin, p = lac_buffer_get(a->offsets, begin); i < end; ++i) {
     for (int64_t last = lac_buffer_get(a->offsets, i + 1); p < last; ++p) {
       int64_t j = lac_buffer_get(a->columns, p), met = lac_buffer_get(cursor, shift + j);
@@ -139,9 +170,13 @@ static lac_status transpose_sort(lac_context *ctx, lac_pattern *a, transpose_cut
 
   LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->cols + 1, &t_offsets));
   LAC_TRY(lac_buffer_create(ctx, a->columns->type, a->nnz, &t_rows));
-  LAC_ALLOC(cut->cursor, cut->chunks * a->cols);
-  transpose_count(a, cut, t_offsets);
-  transpose_fill(a, cut, t_rows, *t_slots);
+  if (cut->chunks == 1 && a->offsets->type == LAC_I32 && a->columns->type == LAC_I32) {
+    transpose_narrow(a, t_offsets, t_rows, *t_slots);
+  } else {
+    LAC_ALLOC(cut->cursor, cut->chunks * a->cols);
+    transpose_count(a, cut, t_offsets);
+    transpose_fill(a, cut, t_rows, *t_slots);
+  }
   a->t_offsets = t_offsets, t_offsets = NULL;
   a->t_rows = t_rows, t_rows = NULL;
   a->t_slots = *t_slots, *t_slots = NULL;

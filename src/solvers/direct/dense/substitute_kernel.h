@@ -4,7 +4,7 @@
 //
 //     lower       L x = b        unit diagonal, not stored
 //     lower_t     L^T x = b      or L^H x = b
-//     upper       U x = b        diagonal apart
+//     upper       U x = b        one over its diagonal apart
 //     upper_t     U^T x = b
 //
 // `width` is a constant wherever these are called, so that the innermost loops unroll.
@@ -33,11 +33,11 @@ static inline __attribute__((always_inline)) void FN(lower_t)(int32_t begin, int
 }
 
 static inline __attribute__((always_inline)) void FN(upper)(int32_t begin, int32_t end, const int64_t *offsets,
-                                                            const int32_t *rows, const T *u, const T *diagonal,
+                                                            const int32_t *rows, const T *u, const T *inverse,
                                                             const int width, T *x) {
   for (int32_t k = end - 1; k >= begin; k--) {
     T *from = x + (int64_t)k * width;
-    for (int c = 0; c < width; c++) from[c] = FN(div)(from[c], diagonal[k]);
+    for (int c = 0; c < width; c++) from[c] *= inverse[k];
     for (int64_t p = offsets[k]; p < offsets[k + 1]; p++) {
       T *to = x + (int64_t)rows[p] * width;
       for (int c = 0; c < width; c++) to[c] -= u[p] * from[c];
@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) void FN(upper)(int32_t begin, int32
 }
 
 static inline __attribute__((always_inline)) void FN(upper_t)(int32_t begin, int32_t end, const int64_t *offsets,
-                                                              const int32_t *rows, const T *u, const T *diagonal,
+                                                              const int32_t *rows, const T *u, const T *inverse,
                                                               const int width, T *x) {
   for (int32_t k = begin; k < end; k++) {
     T *to = x + (int64_t)k * width;
@@ -54,6 +54,6 @@ static inline __attribute__((always_inline)) void FN(upper_t)(int32_t begin, int
       const T *from = x + (int64_t)rows[p] * width;
       for (int c = 0; c < width; c++) to[c] -= u[p] * from[c];
     }
-    for (int c = 0; c < width; c++) to[c] = FN(div)(to[c], diagonal[k]);
+    for (int c = 0; c < width; c++) to[c] *= inverse[k];
   }
 }

@@ -37,7 +37,6 @@ typedef struct refine_gauge {
   double few;                       // so many times fewer roundings of s_i are allowed where it is not
   double tiny;                      // the smallest normal number
   double norm;                      // of the matrix: the largest sum of a row
-  double given[LAC_BLOCK_WIDTH];    // the largest number of b
   double largest[LAC_BLOCK_WIDTH];  // of x; infinite where that is not finite
   double error[LAC_BLOCK_WIDTH];    // the backward error
   double mild[LAC_BLOCK_WIDTH];     // the milder one, no more than this: measured where that is bad and it counts
@@ -54,12 +53,14 @@ typedef void refine_measure_kernel(const lac_structure *, const void *, bool, in
                                    refine_gauge *);
 typedef void refine_soften_kernel(const lac_structure *, const void *, bool, int, const void *, const void *,
                                   const void *, void *, refine_gauge *);
+typedef void refine_largest_kernel(int64_t, int, const void *, double *);
 typedef void refine_add_kernel(int64_t, const void *, void *);
 typedef void refine_take_kernel(int32_t, int, int, const void *, void *);
 typedef bool refine_finite_kernel(int32_t, int, int, const void *);
 typedef void refine_sample_kernel(int32_t, const void *, void *);
 static refine_measure_kernel *const refine_measure_kernels[] = TABLE(refine_measure);
 static refine_soften_kernel *const refine_soften_kernels[] = TABLE(refine_soften);
+static refine_largest_kernel *const refine_largest_kernels[] = TABLE(refine_largest);
 static refine_add_kernel *const refine_add_kernels[] = TABLE(refine_add);
 static refine_take_kernel *const refine_take_kernels[] = TABLE(refine_take);
 static refine_finite_kernel *const refine_finite_kernels[] = TABLE(refine_is_finite);
@@ -183,10 +184,12 @@ static lac_status refine_run(const lac_system *a, lac_form form, int width, void
 lac_status lac_refine_solve(const lac_system *a, lac_form form, int width, void *blocks[REFINE_BLOCKS],
                             lac_refined *out, lac_fault *fault) {
   refine_gauge gauge;
+  double given[LAC_BLOCK_WIDTH] = {0};
   lac_status status = refine_run(a, form, width, blocks, &gauge, fault);
+  if (out && status == LAC_OK) refine_largest_kernels[a->dtype](a->structure->n, width, blocks[REFINE_B], given);
   for (int c = 0; out && status == LAC_OK && c < width; c++) {
     bool has_size = gauge.largest[c] > 0 && isfinite(gauge.largest[c]);
-    out->growth[c] = has_size ? gauge.norm * gauge.largest[c] / gauge.given[c] : 0;
+    out->growth[c] = has_size ? gauge.norm * gauge.largest[c] / given[c] : 0;
     out->error[c] = refine_verdict(a, &gauge, c);
   }
   return status == LAC_OK ? refine_judge(a, width, blocks, &gauge, fault) : status;

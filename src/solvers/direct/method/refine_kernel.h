@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Residual and backward error for one dtype; refine.c has the equation. Included once for each.
 
-// The largest number of each column of a block; infinite where one is not finite, if that is asked. Of one column
-// several at once, so that none waits for the one before.
-static inline __attribute__((always_inline)) void FN(refine_largest)(int64_t n, const int width, const T *x, bool asked,
-                                                                     double *out) {
-  enum { LANES = 16 };
-  const int lanes = width == 1 ? LANES : width;
-  double most[LANES] = {0}, lost[LANES] = {0};
-  int64_t i = 0;
-  for (; i + lanes <= n * width; i += lanes) {
-    for (int c = 0; c < lanes; c++) {
-      double size = FN(size)(x[i + c]);
-      most[c] = size > most[c] ? size : most[c];
-      lost[c] += size - size;  // NaN of what is not finite
+// The size of a number as an integer: they have the same order, and NaN is above all. Of integers, compilers compare
+// many at once.
+static inline int64_t FN(refine_bits)(T x) {
+  double size = FN(size)(x);
+  int64_t bits;
+  memcpy(&bits, &size, sizeof bits);
+  return bits;
+}
+
+// The largest number of each column of a block; infinite where one is not finite.
+static inline __attribute__((always_inline)) void FN(refine_most)(int64_t n, const int width, const T *x, double *out) {
+  for (int c = 0; c < width; c++) {
+    int64_t most = 0;
+    for (int64_t i = 0; i < n; i++) {
+      int64_t bits = FN(refine_bits)(x[i * width + c]);
+      most = bits > most ? bits : most;
     }
+    memcpy(&out[c], &most, sizeof most);
+    if (isnan(out[c])) out[c] = (double)INFINITY;
   }
-  for (; i < n * width; i++) {
-    double size = FN(size)(x[i]);
-    most[0] = size > most[0] ? size : most[0];
-    lost[0] += size - size;
-  }
-  for (int c = 0; c < lanes; c++) {
-    double *at = out + (width == 1 ? 0 : c);
-    if (most[c] > *at) *at = most[c];
-    if (asked && lost[c] != 0) *at = (double)INFINITY;
+}
+
+static void FN(refine_largest)(int64_t n, int width, const void *x, double *out) {
+  if (width == 1) {
+    FN(refine_most)(n, 1, x, out);
+  } else {
+    FN(refine_most)(n, width, x, out);
   }
 }
 
@@ -35,14 +38,14 @@ static inline void FN(refine_row)(refine_gauge *g, int width, double norm, const
     double residual = FN(wide_size)(sum[c]), lost = (norm + 1) * g->tiny;  // that underflow may take from a good row
     double around = terms[c] + FN(size)(b[c]) + lost;
     r[c] = (T)sum[c];
-    if (residual == 0 || residual < g->error[c] * around) continue;
-    g->error[c] = refine_max(g->error[c], residual / around);
+    if (residual <= g->error[c] * around) continue;
+    g->error[c] = refine_max(g->error[c], residual == 0 ? 0 : residual / around);
   }
 }
 
-static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_structure *s, const T *a, bool transposed,
-                                                                  const int width, const T *b, const T *x, T *r,
-                                                                  refine_gauge *out) {
+static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_structure *s, const T *a,
+                                                                  const bool transposed, const int width, const T *b,
+                                                                  const T *x, T *r, refine_gauge *out) {
   const int64_t *offsets = transposed ? s->t_offsets : s->offsets;
   const int32_t *columns = transposed ? s->t_rows : s->columns;
   refine_gauge g = *out;  // of its own: no store to r can change it
@@ -63,8 +66,7 @@ static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_stru
     if (norm > g.norm) g.norm = norm;
     FN(refine_row)(&g, width, norm, terms, b + i * width, sum, r + i * width);
   }
-  FN(refine_largest)(s->n, width, b, false, g.given);
-  FN(refine_largest)(s->n, width, x, true, g.largest);
+  FN(refine_most)(s->n, width, x, g.largest);
   *out = g;
 }
 
@@ -72,8 +74,10 @@ static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_stru
 static void FN(refine_measure)(const lac_structure *s, const void *a, bool transposed, int width, const void *b,
                                const void *x, void *r, refine_gauge *g) {
   *g = (refine_gauge){.noise = REFINE_NOISE * FN(epsilon), .tiny = FN(tiny)};
-  if (width == 1) {
-    FN(refine_rows)(s, a, transposed, 1, b, x, r, g);
+  if (width == 1 && !transposed) {
+    FN(refine_rows)(s, a, false, 1, b, x, r, g);
+  } else if (width == 1) {
+    FN(refine_rows)(s, a, true, 1, b, x, r, g);
   } else {
     FN(refine_rows)(s, a, transposed, width, b, x, r, g);
   }

@@ -17,7 +17,6 @@ typedef struct amd_node {
   union {
     int32_t previous;  // by degree
     int32_t hash;      // while in the new element
-    int32_t pivot;     // in the end: the element that it was eliminated with
   };
   int32_t member;  // variables merged into one: a circle through each that is alive
 } amd_node;
@@ -29,19 +28,29 @@ typedef struct amd {
   amd_node *node;
   int32_t *weight;  // variables: how many they stand for; 0: merged or gone; negative while in the new element
   int64_t *stamp;   // elements: tag + |L_e \ L_v|, when at least tag, and 0 when absorbed;
-                    // variables: marks of a comparison, and 0 when merged
+                    // variables: marks of a comparison, and 0 when merged; in the end, when each was eliminated
   int64_t tag;
   int32_t *head;    // the first variable of a degree
   int32_t *bucket;  // and of a hash
+  uint32_t mask;    // hashes are up to this, one less than a power of two
   int32_t lowest;   // no variable has a smaller degree
   int32_t left;     // variables that are not eliminated yet, by weight
   lac_cost cost;    // of what is eliminated
+  int32_t series;   // variables that were eliminated before (lac_amd_series)
+  int32_t *ends;    // and the neighbours, two at most, that each had left; -1: none
 } amd;
 
 /// n variables of weight 1 without neighbours, and room for `entries` in their lists. Cleared by the caller, also where
 /// this fails.
 lac_status lac_amd_init(lac_context *ctx, amd *graph, int32_t n, int32_t first_elements, int64_t entries);
 void lac_amd_clear(amd *graph);
+
+/// Eliminate variables of at most two neighbours, and those that become so, where it is many: they begin the order, with
+/// a degree of -1 (ordering_series.c).
+lac_status lac_amd_series(lac_context *ctx, amd *graph, bool has_aside, int32_t *order);
+
+/// Count columns of L for `together` variables that are eliminated together: each has those after it, and `others`.
+void lac_amd_count(amd *graph, int32_t together, int32_t others);
 
 /// Eliminate all variables, then those that were set aside, which a weight of 0 says. The first `done_with` of the
 /// order are given, with a degree of -1.

@@ -12,11 +12,13 @@ typedef struct graph_source {
   int32_t *seen;         // nodes that a list has already: those with the number of its owner
 } graph_source;
 
+// Whether a node is new has no order that a processor could guess, so no branch depends on it: what is not is written
+// over.
 static inline int64_t graph_put(graph_source *from, int32_t v, int32_t u, int32_t *columns, int64_t count) {
-  if (from->seen[u] == v || (from->part && from->part[u] != from->part[v])) return count;
+  bool is_new = from->seen[u] != v, is_inside = !from->part || from->part[u] == from->part[v];
   from->seen[u] = v;
   columns[count] = u;
-  return count + 1;
+  return count + (is_new & is_inside);
 }
 
 static int64_t graph_list(graph_source *from, int32_t v, int32_t *columns, int64_t count) {

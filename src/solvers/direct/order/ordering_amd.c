@@ -23,6 +23,7 @@
 
 enum { NONE = -1, AMD_LOOK = 1024 };  // no vertex; pivots after which it looks whether it shall end
 enum { AMD_FEW = 8 };                 // variables set aside whose rows of L are counted one by one
+enum { AMD_BUCKETS = 1024 };          // of hashes: few enough to stay in the cache
 
 void lac_amd_clear(amd *g) {
   lac_free(g->list);
@@ -31,6 +32,7 @@ void lac_amd_clear(amd *g) {
   lac_free(g->stamp);
   lac_free(g->head);
   lac_free(g->bucket);
+  lac_free(g->ends);
 }
 
 lac_status lac_amd_init(lac_context *ctx, amd *g, int32_t n, int32_t first_elements, int64_t entries) {
@@ -41,6 +43,7 @@ lac_status lac_amd_init(lac_context *ctx, amd *g, int32_t n, int32_t first_eleme
   g->capacity = entries + entries / 5 + n;
   g->tag = 2;
   g->lowest = n;
+  while (g->mask + 1 <= AMD_BUCKETS / 2 && 2 * (g->mask + 1) <= (uint32_t)n) g->mask = 2 * g->mask + 1;
   g->list = lac_alloc((size_t)g->capacity * sizeof *g->list);
   LAC_CHECK(g->list, LAC_ERR_MEMORY, "out of memory: an ordering's graph of %lld entries", (long long)g->capacity);
   LAC_ALLOC(g->node, g->nodes);
@@ -259,7 +262,7 @@ static void amd_prune(amd *g, int32_t v, int32_t i) {
   list[elements] = v;
   node->elements = elements + 1;
   node->length = rest.count + 1;
-  node->hash = (int32_t)(rest.hash % (uint32_t)g->n);
+  node->hash = (int32_t)(rest.hash & g->mask);
   if (rest.outside < node->degree) node->degree = rest.outside;
 }
 
@@ -325,8 +328,7 @@ static void amd_reverse(int32_t *list, int32_t count) {
   }
 }
 
-// Columns of L for `together` variables that are eliminated together: each has those after it, and `others`.
-static void amd_count(amd *g, int32_t together, int32_t others) {
+void lac_amd_count(amd *g, int32_t together, int32_t others) {
   double count = (double)others + together;
   for (int32_t k = 0; k < together; k++, count--) g->cost.flops += count * count;
   g->cost.nnz += (int64_t)together * others + (int64_t)together * (together + 1) / 2;
@@ -339,7 +341,7 @@ static void amd_finish(amd *g, int32_t v) {
   int32_t *list = g->list + g->node[v].start;
   int32_t count = 0;
 
-  amd_count(g, -g->weight[v], g->node[v].degree);
+  lac_amd_count(g, -g->weight[v], g->node[v].degree);
   g->left += g->weight[v];
   g->weight[v] = 0;
   for (int32_t k = 0; k < g->node[v].length; k++) {
@@ -369,36 +371,55 @@ done:
   return status;
 }
 
-// Elements are numbered anew, each right after those that it absorbed: that gives the same fill, and neighbours in the
-// tree are neighbours in memory for every walk along it. pivots[0 .. count - 1] are in the order of their elimination.
-static void amd_postorder(amd *g, const int32_t *pivots, int32_t count, int32_t *order) {
-  int32_t *child = g->head;
-  for (int32_t k = 0; k < count; k++) child[pivots[k]] = NONE;
-  for (int32_t k = count - 1; k >= 0; k--) {
-    int32_t v = pivots[k], up = g->node[v].next;
-    if (up == NONE) continue;
-    g->node[v].previous = child[up];
-    child[up] = v;
+// When each pivot was taken, with the variables that went with it, and how many these are.
+static void amd_date(amd *g, const int32_t *pivots, int32_t count, int32_t *together) {
+  for (int32_t k = 0; k < g->series; k++) g->stamp[pivots[k]] = k, together[k] = 1;
+  for (int32_t k = g->series; k < count; k++) {
+    int32_t v = pivots[k];
+    g->stamp[v] = k;
+    together[k] = 1;
+    for (int32_t i = g->node[v].member; i != v; i = g->node[i].member) g->stamp[i] = k, together[k]++;
   }
-  for (int32_t k = 0; k < count; k++) {
-    if (g->node[pivots[k]].next != NONE) continue;
-    for (int32_t v = pivots[k]; v != NONE;) {
-      int32_t down = child[v];
-      if (down != NONE) {
-        child[v] = g->node[down].previous;
-        v = down;
-        continue;
-      }
-      *order++ = g->node[v].pivot = v;
-      for (int32_t i = g->node[v].member; i != v; i = g->node[i].member) *order++ = i, g->node[i].pivot = v;
-      v = g->node[v].next;
-    }
+}
+
+// Which pivot absorbed each: of those that went before the others, the first one of what they had left.
+static void amd_hang(amd *g, const int32_t *pivots, int32_t count, int32_t *up) {
+  for (int32_t k = 0; k < g->series; k++) {
+    const int32_t *ends = g->ends + 2 * (int64_t)k;
+    int32_t a = ends[0] == NONE ? NONE : (int32_t)g->stamp[ends[0]];
+    int32_t b = ends[1] == NONE ? a : (int32_t)g->stamp[ends[1]];
+    up[k] = a < b ? a : b;
+  }
+  for (int32_t k = g->series; k < count; k++) {
+    int32_t above = g->node[pivots[k]].next;
+    up[k] = above == NONE ? NONE : (int32_t)g->stamp[above];
+  }
+}
+
+// Elements are numbered anew, each right after those that it absorbed: that gives the same fill, and neighbours in the
+// tree are neighbours in memory for every walk along it. pivots[0 .. count - 1] are in the order of their elimination:
+// what absorbs comes later, so that sizes of subtrees sum up in one pass, and a second one shares out places from the
+// last to the first.
+static void amd_postorder(amd *g, const int32_t *pivots, int32_t count, int32_t *order) {
+  int32_t *size = g->head, *end = g->weight, *up = g->list, last = 0;
+
+  amd_date(g, pivots, count, size);
+  amd_hang(g, pivots, count, up);
+  for (int32_t k = 0; k < count; k++) end[k] = size[k];
+  for (int32_t k = 0; k < count; k++) *(up[k] == NONE ? &last : &size[up[k]]) += size[k];
+  for (int32_t k = count - 1; k >= 0; k--) {
+    int32_t *room = up[k] == NONE ? &last : &end[up[k]], to = *room - end[k];
+    *room -= size[k];
+    end[k] = to;
+    order[to++] = pivots[k];
+    if (k < g->series) continue;
+    for (int32_t i = g->node[pivots[k]].member; i != pivots[k]; i = g->node[i].member) order[to++] = i;
   }
 }
 
 lac_status lac_amd_run(lac_context *ctx, amd *g, int32_t done_with, int32_t *order) {
   lac_status status = LAC_OK;
-  int32_t behind = g->n, count = 0;
+  int32_t behind = g->n, count = g->series;
   int32_t *pivots = g->bucket;
 
   for (int32_t i = 0; i < g->n; i++) {
@@ -423,31 +444,37 @@ done:
 
 // -- graphs ----------------------------------------------------------------------------------------------------------
 
+// |L_v| of the k-th pivot v, for each of the variables that went with it.
+static int32_t amd_others(const amd *g, int32_t k) {
+  if (k >= g->series) return g->node[g->bucket[k]].degree;
+  return (g->ends[2 * (int64_t)k] != NONE) + (g->ends[2 * (int64_t)k + 1] != NONE);
+}
+
 // Row i of L, i set aside, is the paths from its neighbours to the root of the tree of elements: all columns that were
-// eliminated with one of these get an entry more.
+// eliminated with one of these get an entry more. The tree is as amd_postorder left it.
 static void amd_count_row(amd *g, const lac_graph *graph, int32_t i, int32_t *seen, int32_t *more) {
+  const int32_t *pivots = g->bucket, *up = g->list;
   for (int64_t p = graph->offsets[i]; p < graph->offsets[i + 1]; p++) {
-    int32_t v = g->node[graph->columns[p]].pivot;
-    for (; v != NONE && seen[v] != i; v = g->node[v].next) {
-      int32_t member = v;
-      double count = (double)g->node[v].degree + more[v]++;
-      seen[v] = i;
+    for (int32_t k = (int32_t)g->stamp[graph->columns[p]]; k != NONE && seen[k] != i; k = up[k]) {
+      int32_t member = pivots[k];
+      double count = (double)amd_others(g, k) + more[k]++;
+      seen[k] = i;
       do {
         g->cost.nnz++;
         g->cost.flops += 2 * ++count + 1;  // (count + 1)^2 - count^2
         member = g->node[member].member;
-      } while (member != v);
+      } while (member != pivots[k]);
     }
   }
 }
 
 // The cost of those set aside, once the others are ordered.
 static void amd_count_aside(amd *g, const lac_graph *graph, const int32_t *aside, int32_t count) {
-  int32_t *seen = g->bucket, *more = g->head;
-  for (int32_t v = 0; v < g->n; v++) seen[v] = NONE, more[v] = 0;
-  for (int32_t k = 0; k < count; k++) g->node[aside[k]].pivot = NONE;
+  int32_t *seen = g->weight, *more = g->head;
+  for (int32_t k = 0; k < g->n; k++) seen[k] = NONE, more[k] = 0;
+  for (int32_t k = 0; k < count; k++) g->stamp[aside[k]] = NONE;
   for (int32_t k = 0; k < count; k++) amd_count_row(g, graph, aside[k], seen, more);
-  amd_count(g, count, 0);
+  lac_amd_count(g, count, 0);
 }
 
 int32_t lac_amd_dense(int32_t n) {
@@ -468,6 +495,7 @@ lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *orde
     g.node[i].length = g.node[i].degree = (int32_t)(graph->offsets[i + 1] - graph->offsets[i]);
     if (g.node[i].length > dense) g.weight[i] = 0, aside++;
   }
+  LAC_TRY(lac_amd_series(ctx, &g, aside > 0, order));
   LAC_TRY(lac_amd_run(ctx, &g, 0, order));
   if (aside > 0 && aside <= AMD_FEW) amd_count_aside(&g, graph, order + g.n - aside, aside);
   *cost = g.cost;

@@ -35,22 +35,33 @@ static bool structure_same(const lac_buffer *a, const lac_buffer *b) {
   return a->type == b->type && a->count == b->count && memcmp(a->host, b->host, (size_t)a->count * size) == 0;
 }
 
-// Row i of A and of A^T are both ascending: one walk along the two counts what they share.
-static void structure_compare(lac_structure *s) {
+// The first entry of row i that row i of A^T does not have; both ascend.
+static int64_t structure_unmatched(const lac_structure *s, int32_t i) {
+  int64_t p = s->offsets[i], q = s->t_offsets[i];
+  while (q < s->t_offsets[i + 1] && s->t_rows[q] <= s->columns[p]) p += s->t_rows[q++] == s->columns[p];
+  return p;
+}
+
+// What row i of A and of A^T share: columns of the one are marked and those of the other looked up, so that no branch
+// depends on them.
+static lac_status structure_compare(lac_context *ctx, lac_structure *s) {
+  lac_status status = LAC_OK;
+  int32_t *mark = NULL;
+
+  LAC_ALLOC(mark, s->n);
   s->unmatched = -1;
   for (int32_t i = 0; i < s->n; i++) {
-    int64_t p = s->offsets[i], q = s->t_offsets[i];
-    while (p < s->offsets[i + 1] && q < s->t_offsets[i + 1]) {
-      int32_t j = s->columns[p], k = s->t_rows[q];
-      if (j == k && j == i) s->diagonals++;
-      if (j == k && j != i) s->matched++;
-      if (j < k && s->unmatched < 0) s->unmatched = p;
-      p += j <= k;
-      q += k <= j;
-    }
-    if (p < s->offsets[i + 1] && s->unmatched < 0) s->unmatched = p;
+    int32_t shared = 0;
+    for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) mark[s->columns[p]] = i + 1;
+    for (int64_t q = s->t_offsets[i]; q < s->t_offsets[i + 1]; q++) shared += mark[s->t_rows[q]] == i + 1;
+    s->diagonals += mark[i] == i + 1;
+    s->matched += shared - (mark[i] == i + 1);
+    if (s->unmatched < 0 && shared < s->offsets[i + 1] - s->offsets[i]) s->unmatched = structure_unmatched(s, i);
   }
   s->is_symmetric = s->unmatched < 0;
+done:
+  lac_free(mark);
+  return status;
 }
 
 // Columns ascend: the first and the last entry of each row are its extent.
@@ -123,7 +134,7 @@ static lac_status structure_create(lac_context *ctx, const lac_pattern *pattern,
   LAC_TRY(lac_pattern_walk(ctx, pattern, true, &transpose));
   LAC_TRY(lac_rows_host(ctx, &transpose));
   LAC_TRY(structure_read_transpose(ctx, &rows, &transpose, s));
-  structure_compare(s);
+  LAC_TRY(structure_compare(ctx, s));
   structure_measure(s);
   *out = s, s = NULL;
 done:
@@ -201,7 +212,7 @@ lac_status lac_structure_part(lac_context *ctx, const lac_structure *structure, 
   LAC_ALLOC(own, s->nnz);
   part_read(structure, rows, place, first, s, own);
   part_transpose(s);
-  structure_compare(s);
+  LAC_TRY(structure_compare(ctx, s));
   structure_measure(s);
   *out = s, s = NULL;
   *slots = own, own = NULL;

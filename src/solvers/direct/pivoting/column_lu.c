@@ -34,14 +34,17 @@ static lac_status column_take_blocks(lac_context *ctx, const lac_structure *s, c
   memcpy(a->first, form->first, (size_t)(a->blocks + 1) * sizeof *a->first);
   memcpy(next, form->first, (size_t)a->blocks * sizeof *next);
   memcpy(a->col_block, form->block, (size_t)a->n * sizeof *a->col_block);
-  for (int32_t k = 0; k < a->n; k++) a->row_block[form->rows[k]] = form->block[form->cols[k]];
-  for (int32_t k = 0; k < a->n; k++) order[next[form->block[a->order[k]]]++] = a->order[k];
-  memcpy(a->order, order, (size_t)a->n * sizeof *order);
-  for (int32_t i = 0; i < a->n; i++) {
-    for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
-      a->below += a->row_block[i] != a->col_block[s->columns[p]];
-    }
+  for (int32_t b = 0; b < a->blocks; b++) {
+    for (int32_t k = form->first[b]; k < form->first[b + 1]; k++) a->row_block[form->rows[k]] = b;
   }
+  for (int32_t k = 0; k < a->n; k++) order[next[form->block[a->order[k]]]++] = a->order[k];
+  for (int32_t i = 0; i < a->n; i++) {
+    int32_t block = a->row_block[i], below = 0;
+    for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) below += a->col_block[s->columns[p]] != block;
+    a->below += below;
+  }
+  lac_free(a->order);
+  a->order = order, order = NULL;
 done:
   lac_free(next);
   lac_free(order);
@@ -89,6 +92,7 @@ static bool column_replay(const lac_direct_job *job, void **numeric) {
   pivoting_numeric *f = shape ? pivoting_replay_factor(job, shape, true) : NULL;
   if (f && f->growth <= PIVOTING_GROWTH) {
     f->is_rough = f->growth > PIVOTING_ROUGH;
+    pivoting_replay_count(f);
     *numeric = f;
     return true;
   }

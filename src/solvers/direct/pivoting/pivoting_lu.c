@@ -197,7 +197,7 @@ lac_status pivoting_solve(const void *analysis, const void *numeric, lac_form fo
   (void)threads, (void)fault;
   const pivoting_numeric *f = numeric;
   if (f->replay && form == LAC_PLAIN && width == 1) {
-    pivoting_replay_solve(analysis, f, b, x, work);
+    pivoting_replay_solve(f, b, x, work);
   } else {
     pivoting_solve_kernels[f->dtype](analysis, f, form, width, b, x, work);
   }
@@ -209,8 +209,7 @@ void pivoting_report(const void *analysis, const void *numeric, lac_finding *fin
   finding->ordering = ((const pivoting_analysis *)analysis)->ordering;
   const pivoting_shape *shape = f->shape;
   finding->nnz = shape->l.count + shape->u.count + shape->below.count + f->n;
-  int64_t entries = shape->l.capacity + shape->u.capacity + shape->below.capacity;
-  finding->bytes = pivoting_bytes(f->dtype, f->n, entries) - (f->is_like ? pivoting_shape_bytes(f->n, entries) : 0);
+  finding->bytes = pivoting_bytes_of(f);
   finding->flops = 2 * shape->flops * (lac_dtype_is_complex(f->dtype) ? 4 : 1);
   finding->growth = f->growth;
   finding->weakest = f->weakest;

@@ -5,6 +5,7 @@
 #ifndef LACUNA_SOLVERS_DIRECT_PIVOTING_PIVOTING_LU_H
 #define LACUNA_SOLVERS_DIRECT_PIVOTING_PIVOTING_LU_H
 
+#include <float.h>
 #include <math.h>
 
 #include "solvers/direct/method/method.h"
@@ -56,8 +57,10 @@ typedef struct pivoting_numeric {
   pivoting_shape *shape;                 // held
   bool is_like;                          // another one made the shape, and counts it
   const struct pivoting_replay *replay;  // that made it, kept by the shape: then the numbers are one block from l on
+  bool counts_replay;                    // as the first one that it made
   void *l, *u, *below;                   // numbers
   void *diagonal;                        // of U
+  void *inverse;                         // one over it
   void *row_scale;  // real powers of two that bring the largest number of every row and column of a block near 1:
   void *col_scale;  // what is factored is R A C
   double apart;     // as of lac_finding
@@ -106,6 +109,9 @@ static inline double pivoting_readiness(const lac_solver_options *options) {
   return is_strict || asked < PIVOTING_READY ? asked : PIVOTING_READY;
 }
 
+/// Smaller numbers are divided by, and no others: one over them may overflow.
+static const double tiny_f32 = FLT_MIN, tiny_f64 = DBL_MIN, tiny_c64 = FLT_MIN, tiny_c128 = DBL_MIN;
+
 /// What the pivot of a column shows: `most` is the largest number that it was chosen from, `above` that of U's column.
 static inline void pivoting_note(pivoting_numeric *f, int32_t column, double size, double most, double above) {
   double around = most > above ? most : above;
@@ -149,6 +155,9 @@ void pivoting_work_clear(pivoting_work *w);
 /// Of a factor with so many entries, those below the blocks too; and of its shape alone.
 int64_t pivoting_shape_bytes(int32_t n, int64_t entries);
 int64_t pivoting_bytes(lac_dtype dtype, int32_t n, int64_t entries);
+
+/// What a factor holds, and of what it shares with others if it is the one that counts it.
+int64_t pivoting_bytes_of(const pivoting_numeric *f);
 
 /// Slots of the table, which LU of short columns shares (column_lu.c); the last two: pivoting_lu_inverse.c.
 void pivoting_forget(void *analysis);

@@ -78,6 +78,7 @@ lac_status pivoting_factor_again(const lac_direct_job *job, void **numeric, lac_
   const pivoting_numeric *like = job->like;
   pivoting_numeric *f = pivoting_replay_factor(job, like->shape, false);
   if (f && again_suits(like, f)) {
+    pivoting_replay_count(f);
     *numeric = f;
     return LAC_OK;
   }

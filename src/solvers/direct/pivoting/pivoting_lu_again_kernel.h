@@ -48,16 +48,17 @@ static inline double FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
 static inline bool FN(again_column)(const lac_structure *s, const void *values, int32_t column, int32_t k, int32_t end,
                                     double tolerance, void *work, pivoting_numeric *f) {
   const pivoting_index *lower = &f->shape->l;
-  T *x = work, *l = f->l, *diagonal = f->diagonal;
+  T *x = work, *l = f->l;
   bool is_finite = FN(again_read)(s, values, column, k, end, x, f);
   double above = FN(again_update)(k, f, x), size = FN(size)(x[k]), most = size;
-  T pivot = diagonal[k] = x[k];
+  T pivot = ((T *)f->diagonal)[k] = x[k], inverse = ((T *)f->inverse)[k] = FN(column_inverse)(pivot);
+  bool is_tiny = !(size >= FN(tiny));
   x[k] = 0;
   for (int64_t q = lower->offsets[k]; q < lower->offsets[k + 1]; q++) {
     T value = x[lower->rows[q]];
     double candidate = FN(size)(value);
     if (candidate > most) most = candidate;
-    l[q] = FN(div)(value, pivot);  // by zero where that is found in the end
+    l[q] = FN(column_over)(value, pivot, inverse, is_tiny);  // by zero where that is found in the end
     x[lower->rows[q]] = 0;
   }
   if (!(size > 0 && size >= tolerance * most) || !isfinite(most) || !is_finite) return false;

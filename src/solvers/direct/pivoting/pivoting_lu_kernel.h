@@ -77,13 +77,15 @@ static int32_t FN(pivoting_choose)(const pivoting_work *w, int32_t diagonal, dou
 // Column k of L: what is left of x, over the pivot.
 static void FN(pivoting_divide)(int32_t pivot_row, int32_t k, const pivoting_work *w, pivoting_numeric *f) {
   pivoting_index *index = &f->shape->l;
-  T *x = w->x, *l = f->l, pivot = x[pivot_row];
+  T *x = w->x, *l = f->l, pivot = x[pivot_row], inverse = FN(column_inverse)(pivot);
+  bool is_tiny = !(FN(size)(pivot) >= FN(tiny));
   ((T *)f->diagonal)[k] = pivot;
+  ((T *)f->inverse)[k] = inverse;
   for (int32_t t = 0; t < w->rest_count; t++) {
     int32_t row = w->rest[t];
     if (row != pivot_row) {
       index->rows[index->count] = row;
-      l[index->count++] = FN(div)(x[row], pivot);
+      l[index->count++] = FN(column_over)(x[row], pivot, inverse, is_tiny);
     }
     x[row] = 0;
   }
@@ -130,6 +132,7 @@ static lac_status FN(pivoting_single)(const lac_structure *s, const T *a, int32_
   w->rest_count = 1;
   if (!FN(pivoting_read)(s, a, column, w, f)) return LAC_ERR_CONVERGENCE;
   T pivot = ((T *)f->diagonal)[k] = x[row];
+  ((T *)f->inverse)[k] = FN(column_inverse)(pivot);
   double size = FN(size)(pivot);
   x[row] = 0;
   if (!(size > 0) || !isfinite(size)) return size == 0 ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;
@@ -189,15 +192,15 @@ static inline __attribute__((always_inline)) void FN(pivoting_forward)(const piv
                                                                        const pivoting_numeric *f, const int width,
                                                                        T *x) {
   const pivoting_index *l = &f->shape->l, *u = &f->shape->u, *below = &f->shape->below;
-  const T *diagonal = f->diagonal;
+  const T *inverse = f->inverse;
   for (int32_t b = 0; b < (a->row_block ? a->blocks : 1); b++) {
     int32_t begin = a->row_block ? a->first[b] : 0, end = a->row_block ? a->first[b + 1] : f->n;
     if (end - begin == 1) {
       T *own = x + (int64_t)begin * width;
-      for (int c = 0; c < width; c++) own[c] = FN(div)(own[c], diagonal[begin]);
+      for (int c = 0; c < width; c++) own[c] *= inverse[begin];
     } else {
       FN(lower)(begin, end, l->offsets, l->rows, f->l, width, x);
-      FN(upper)(begin, end, u->offsets, u->rows, f->u, diagonal, width, x);
+      FN(upper)(begin, end, u->offsets, u->rows, f->u, inverse, width, x);
     }
     if (a->row_block) FN(lower)(begin, end, below->offsets, below->rows, f->below, width, x);
   }
@@ -211,7 +214,7 @@ static inline __attribute__((always_inline)) void FN(pivoting_backward)(const pi
   for (int32_t b = a->row_block ? a->blocks - 1 : 0; b >= 0; b--) {
     int32_t begin = a->row_block ? a->first[b] : 0, end = a->row_block ? a->first[b + 1] : f->n;
     if (a->row_block) FN(lower_t)(begin, end, below->offsets, below->rows, f->below, false, width, x);
-    FN(upper_t)(begin, end, u->offsets, u->rows, f->u, f->diagonal, width, x);
+    FN(upper_t)(begin, end, u->offsets, u->rows, f->u, f->inverse, width, x);
     FN(lower_t)(begin, end, l->offsets, l->rows, f->l, false, width, x);
   }
 }

@@ -70,6 +70,7 @@ void pivoting_destroy(void *numeric) {
     lac_free(f->u);
     lac_free(f->below);
     lac_free(f->diagonal);
+    lac_free(f->inverse);
     lac_free(f->row_scale);
     lac_free(f->col_scale);
   }
@@ -90,9 +91,10 @@ static pivoting_numeric *pivoting_create_in(pivoting_shape *shape, lac_dtype dty
   f->u = lac_alloc((size_t)u_count * size);
   f->below = lac_alloc((size_t)shape->below.capacity * size);
   f->diagonal = lac_alloc(line);
+  f->inverse = lac_alloc(line);
   f->row_scale = lac_alloc(line);
   f->col_scale = lac_alloc(line);
-  if (f->l && f->u && f->below && f->diagonal && f->row_scale && f->col_scale) return f;
+  if (f->l && f->u && f->below && f->diagonal && f->inverse && f->row_scale && f->col_scale) return f;
   pivoting_destroy(f);
   return NULL;
 }
@@ -141,5 +143,14 @@ int64_t pivoting_shape_bytes(int32_t n, int64_t entries) {
 }
 
 int64_t pivoting_bytes(lac_dtype dtype, int32_t n, int64_t entries) {
-  return pivoting_shape_bytes(n, entries) + (entries + 3 * (int64_t)n) * (int64_t)lac_dtype_size(dtype);
+  return pivoting_shape_bytes(n, entries) + (entries + 4 * (int64_t)n) * (int64_t)lac_dtype_size(dtype);
+}
+
+int64_t pivoting_bytes_of(const pivoting_numeric *f) {
+  const pivoting_shape *shape = f->shape;
+  int64_t entries = shape->l.capacity + shape->u.capacity + shape->below.capacity;
+  if (f->replay) {
+    return f->replay->count * (int64_t)lac_dtype_size(f->dtype) + (f->counts_replay ? f->replay->bytes : 0);
+  }
+  return pivoting_bytes(f->dtype, f->n, entries) - (f->is_like ? pivoting_shape_bytes(f->n, entries) : 0);
 }

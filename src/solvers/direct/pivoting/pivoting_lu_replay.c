@@ -11,19 +11,42 @@
 // Between these the largest numbers of rows and columns count as near 1; those of new scales are from 1/2 to 1.
 static const double REPLAY_LEAST = 0.25, REPLAY_MOST = 2;
 
-enum { REPLAY_LANES = 8 };
-static const double tiny_f32 = FLT_MIN, tiny_f64 = DBL_MIN, tiny_c64 = FLT_MIN, tiny_c128 = DBL_MIN;
+enum { REPLAY_RUN = 256, REPLAY_CHAINS = 4 };
+
+// How many times the size of a quotient may be that of sizes: |re| + |im| is no more than the root of 2 of the modulus.
+enum { slack_f32 = 1, slack_f64 = 1, slack_c64 = 2, slack_c128 = 2 };
+
+// Products that are waste go to several places in turn, so that none waits for the one before.
+enum { REPLAY_WASTE = 16, REPLAY_ENTRIES = (1 << 16) - REPLAY_WASTE, REPLAY_STEPS_AN_ENTRY = 6 };
+
+// Sizes are compared as integers, which have the same order, NaN being the largest: of integers, compilers compare many
+// at once.
+static inline int64_t replay_bits(double size) {
+  int64_t bits;
+  memcpy(&bits, &size, sizeof bits);
+  return bits;
+}
+
+static inline double replay_size_of(int64_t bits) {
+  double size;
+  memcpy(&size, &bits, sizeof size);
+  return size;
+}
+
+// What the numbers of A come to: the largest as given, as read, and of those inside of blocks.
+typedef struct replay_sizes {
+  int64_t given, read, inside;
+} replay_sizes;
 
 #define KERNEL_FILE "solvers/direct/pivoting/pivoting_lu_replay_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
 typedef double replay_size_kernel(const void *, int64_t);
-typedef void replay_scales_kernel(const pivoting_analysis *, const pivoting_numeric *, pivoting_replay *);
+typedef bool replay_scales_kernel(const pivoting_analysis *, const pivoting_numeric *, pivoting_replay *);
 typedef double replay_scale_of_kernel(const pivoting_replay *, int32_t, int32_t);
-typedef bool replay_factor_kernel(const pivoting_replay *, const int32_t *, const void *, double, void *,
-                                  pivoting_numeric *);
-typedef void replay_solve_kernel(const pivoting_replay *, const pivoting_shape *, const int32_t *, const void *,
-                                 const void *, void *, void *);
+typedef bool replay_factor_kernel(const pivoting_replay *, const void *, double, void *, pivoting_numeric *);
+typedef void replay_solve_kernel(const pivoting_replay *, const pivoting_shape *, const void *, const void *, void *,
+                                 void *);
 static replay_size_kernel *const replay_size_kernels[] = TABLE(replay_size);
 static replay_scales_kernel *const replay_scales_kernels[] = TABLE(replay_scales);
 static replay_scale_of_kernel *const replay_scale_of_kernels[] = TABLE(replay_scale_of);
@@ -32,8 +55,6 @@ static replay_solve_kernel *const replay_solve_kernels[] = TABLE(replay_solve);
 
 // -- writing ---------------------------------------------------------------------------------------------------------
 
-enum { REPLAY_STEPS_AN_ENTRY = 6, REPLAY_ENTRIES = 1 << 16 };
-
 static bool replay_is_worth(const pivoting_shape *shape, int64_t nnz) {
   int64_t entries = shape->l.count + shape->u.count + shape->below.count + shape->n;
   return entries <= REPLAY_ENTRIES && nnz <= REPLAY_ENTRIES && shape->flops <= REPLAY_STEPS_AN_ENTRY * (double)entries;
@@ -41,9 +62,10 @@ static bool replay_is_worth(const pivoting_shape *shape, int64_t nnz) {
 
 void pivoting_replay_destroy(pivoting_replay *r) {
   if (!r) return;
-  void *blocks[] = {r->target,    r->scale,     r->demand,     r->first_step,  r->first_quotient, r->step,
-                    r->quotient,  r->largest,   r->unit,       r->l_at,        r->u_at,           r->below_at,
-                    r->row_scale, r->col_scale, r->load_scale, r->store_scale, r->segment};
+  void *blocks[] = {r->target,  r->power,    r->demand,    r->first_step, r->first_quotient, r->first_column,
+                    r->step,    r->column,   r->quotient,  r->largest,    r->unit,           r->l_at,
+                    r->u_at,    r->below_at, r->row_scale, r->col_scale,  r->load_scale,     r->store_scale,
+                    r->load_at, r->store_at, r->segment};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lac_free(blocks[i]);
   lac_free(r);
 }
@@ -99,33 +121,49 @@ static void replay_writer_clear(replay_writer *w) {
   lac_free(w->largest);
 }
 
-static bool replay_allocate(const replay_writer *w, pivoting_replay *r) {
-  const pivoting_shape *shape = w->shape;
-  size_t n = (size_t)r->n, l = (size_t)shape->l.count, u = (size_t)shape->u.count, number = lac_dtype_size(r->dtype);
-  r->target = lac_alloc((size_t)r->entries * sizeof *r->target);
-  r->scale = lac_alloc((size_t)r->entries * sizeof *r->scale);
-  r->first_step = lac_calloc((size_t)r->levels + 1, sizeof *r->first_step);
-  r->first_quotient = lac_calloc((size_t)r->levels + 1, sizeof *r->first_quotient);
-  r->step = lac_alloc((size_t)shape->flops * sizeof *r->step);
-  r->quotient = lac_alloc(l * sizeof *r->quotient);
-  r->demand = lac_alloc(l * sizeof *r->demand);
-  r->largest = lac_calloc(2 * n, sizeof *r->largest);
-  r->unit = lac_calloc(n, sizeof *r->unit);
-  r->l_at = lac_alloc(l * sizeof *r->l_at);
-  r->u_at = lac_alloc(u * sizeof *r->u_at);
-  r->below_at = lac_alloc((size_t)shape->below.count * sizeof *r->below_at);
-  r->segment = lac_alloc((n + 1) * sizeof *r->segment);
-  r->row_scale = lac_alloc(n * number);
-  r->col_scale = lac_alloc(n * number);
-  r->load_scale = lac_alloc(n * number);
-  r->store_scale = lac_alloc(n * number);
-  return r->target && r->scale && r->demand && r->first_step && r->first_quotient && r->step && r->quotient &&
-         r->largest && r->unit && r->l_at && r->u_at && r->below_at && r->segment && r->row_scale && r->col_scale &&
-         r->load_scale && r->store_scale;
+// Room for `count` things, zero before, which is counted. *fits is false from now on where there is none.
+static void *replay_room(pivoting_replay *r, int64_t count, size_t size, bool *fits) {
+  void *room = lac_calloc((size_t)count, size);
+  r->bytes += count * (int64_t)size;
+  *fits &= room != NULL;
+  return room;
+}
+
+static bool replay_allocate(const pivoting_shape *shape, int64_t steps, pivoting_replay *r) {
+  int64_t n = r->n, l = shape->l.count, levels = r->levels + 1;
+  size_t number = lac_dtype_size(r->dtype);
+  bool fits = true;
+  r->bytes = (int64_t)sizeof *r;
+  r->target = replay_room(r, r->entries, sizeof *r->target, &fits);
+  r->power = replay_room(r, r->entries, sizeof *r->power, &fits);
+  r->first_step = replay_room(r, levels, sizeof *r->first_step, &fits);
+  r->first_column = replay_room(r, levels, sizeof *r->first_column, &fits);
+  r->first_quotient = replay_room(r, levels, sizeof *r->first_quotient, &fits);
+  r->step = replay_room(r, steps, sizeof *r->step, &fits);
+  r->column = replay_room(r, n, sizeof *r->column, &fits);
+  r->quotient = replay_room(r, l, sizeof *r->quotient, &fits);
+  r->demand = replay_room(r, l, sizeof *r->demand, &fits);
+  r->largest = replay_room(r, 2 * n, sizeof *r->largest, &fits);
+  r->unit = replay_room(r, n, sizeof *r->unit, &fits);
+  r->l_at = replay_room(r, l, sizeof *r->l_at, &fits);
+  r->u_at = replay_room(r, shape->u.count, sizeof *r->u_at, &fits);
+  r->below_at = replay_room(r, shape->below.count, sizeof *r->below_at, &fits);
+  r->segment = replay_room(r, n + 1, sizeof *r->segment, &fits);
+  r->row_scale = replay_room(r, n, number, &fits);
+  r->col_scale = replay_room(r, n, number, &fits);
+  r->load_scale = replay_room(r, n, sizeof *r->load_scale, &fits);
+  r->store_scale = replay_room(r, n, sizeof *r->store_scale, &fits);
+  r->load_at = replay_room(r, n, sizeof *r->load_at, &fits);
+  r->store_at = replay_room(r, n, sizeof *r->store_at, &fits);
+  return fits;
 }
 
 static void replay_note_largest(replay_writer *w, int32_t which, double size, int32_t place, uint16_t *largest) {
   if (size > w->largest[which]) w->largest[which] = size, *largest = (uint16_t)place;
+}
+
+static bool replay_is_normal(lac_dtype dtype, double scale) {
+  return lac_dtype_real(dtype) == LAC_F32 ? isnormal((float)scale) : isnormal(scale);
 }
 
 // The numbers of A in column k. False: a scale is out of range.
@@ -142,8 +180,8 @@ static bool replay_entries(replay_writer *w, int32_t k, pivoting_replay *r) {
     int32_t target = is_inside ? w->at[step] : below++;
     double scale = replay_scale_of_kernels[r->dtype](r, row, column);
     r->target[slot] = (uint16_t)target;
-    r->scale[slot] = (float)scale;
-    is_normal &= isnormal(r->scale[slot]) != 0;
+    is_normal &= replay_is_normal(r->dtype, scale);
+    r->power[slot] = is_normal ? (int16_t)(2 * ilogb(scale) + !is_inside) : 0;
     replay_note_largest(w, 2 * n + column, size, slot, &r->unit[column]);
     if (!is_inside) continue;
     replay_note_largest(w, row, size * scale, target, &r->largest[row]);
@@ -169,14 +207,16 @@ static void replay_column(replay_writer *w, int32_t k, pivoting_replay *r) {
   for (int64_t q = l->offsets[k]; q < l->offsets[k + 1]; q++) w->at[l->rows[q]] = (int32_t)q;
   w->at[k] = r->diagonal + k;
   for (int64_t p = u->offsets[k]; p < u->offsets[k + 1]; p++) {
-    int32_t j = u->rows[p];
-    for (int64_t q = l->offsets[j]; q < l->offsets[j + 1]; q++) {
-      r->step[w->steps++] = (replay_step){(uint16_t)w->at[l->rows[q]], (uint16_t)q, (uint16_t)(r->u + p)};
+    int64_t end = l->offsets[u->rows[p] + 1];
+    for (int64_t q = l->offsets[u->rows[p]]; q < end; q += 2, w->steps++) {
+      int32_t other = q + 1 < end ? w->at[l->rows[q + 1]] : r->waste + w->steps % REPLAY_WASTE;
+      r->step[w->steps] =
+          (replay_step){(uint16_t)w->at[l->rows[q]], (uint16_t)other, (uint16_t)q, (uint16_t)(r->u + p)};
     }
   }
   for (int64_t q = l->offsets[k]; q < l->offsets[k + 1]; q++) {
     r->demand[w->quotients] = replay_demand(w, k, l->rows[q]);
-    r->quotient[w->quotients++] = (replay_quotient){(uint16_t)q, (uint16_t)(r->diagonal + k)};
+    r->quotient[w->quotients++] = (replay_quotient){(uint16_t)q, (uint16_t)k};
   }
 }
 
@@ -212,13 +252,14 @@ static void replay_unite(pivoting_replay *r) {
 }
 
 static bool replay_write(replay_writer *w, const pivoting_numeric *f, pivoting_replay *r) {
-  bool is_normal = true;
-  replay_scales_kernels[r->dtype](w->analysis, f, r);
+  bool is_normal = replay_scales_kernels[r->dtype](w->analysis, f, r);
   for (int32_t i = 0; i < r->n; i++) {
     int32_t k = w->by_level[i], level = w->level[k];
     replay_column(w, k, r);
     is_normal &= replay_entries(w, k, r);
+    r->column[i] = (uint16_t)k;
     r->first_step[level + 1] = w->steps;
+    r->first_column[level + 1] = i + 1;
     r->first_quotient[level + 1] = w->quotients;
   }
   replay_places(&w->shape->l, r->n, r->l_at);
@@ -227,6 +268,16 @@ static bool replay_write(replay_writer *w, const pivoting_numeric *f, pivoting_r
   replay_segments(w->analysis, r);
   replay_unite(r);
   return is_normal;
+}
+
+static int64_t replay_count_steps(const pivoting_shape *shape) {
+  const int64_t *begin = shape->l.offsets;
+  int64_t steps = 0;
+  for (int64_t p = 0; p < shape->u.count; p++) {
+    int32_t j = shape->u.rows[p];
+    steps += (begin[j + 1] - begin[j] + 1) / 2;
+  }
+  return steps;
 }
 
 static pivoting_replay *replay_create(const lac_direct_job *job, const pivoting_numeric *f,
@@ -239,11 +290,13 @@ static pivoting_replay *replay_create(const lac_direct_job *job, const pivoting_
     r->u = (int32_t)shape->l.count;
     r->diagonal = r->u + (int32_t)shape->u.count;
     r->below = r->diagonal + r->n;
-    r->inverse = r->below + (int32_t)shape->below.count;
+    r->waste = r->below + (int32_t)shape->below.count;
+    r->inverse = r->waste + REPLAY_WASTE;
     r->count = r->inverse + r->n;
     r->entries = (int32_t)job->structure->nnz;
     r->levels = replay_levels(&shape->u, r->n, w.level);
-    is_done = replay_sort(&w, r->levels) && replay_allocate(&w, r) && replay_write(&w, f, r);
+    is_done =
+        replay_sort(&w, r->levels) && replay_allocate(shape, replay_count_steps(shape), r) && replay_write(&w, f, r);
   }
   replay_writer_clear(&w);
   if (is_done) return r;
@@ -278,6 +331,7 @@ static pivoting_numeric *replay_numeric(const pivoting_replay *r, pivoting_shape
   f->u = v + (size_t)r->u * size;
   f->diagonal = v + (size_t)r->diagonal * size;
   f->below = v + (size_t)r->below * size;
+  f->inverse = v + (size_t)r->inverse * size;
   f->row_scale = r->row_scale;
   f->col_scale = r->col_scale;
   return f;
@@ -285,16 +339,19 @@ static pivoting_numeric *replay_numeric(const pivoting_replay *r, pivoting_shape
 
 pivoting_numeric *pivoting_replay_factor(const lac_direct_job *job, pivoting_shape *shape, bool chosen) {
   const pivoting_replay *r = atomic_load(&shape->replay);
-  const int32_t *order = ((const pivoting_analysis *)job->part)->order;
   double tolerance = pivoting_readiness(job->options);
   bool is_usual = r && r->dtype == job->dtype && !job->near && (!chosen || tolerance == shape->tolerance);
   pivoting_numeric *f = is_usual ? replay_numeric(r, shape) : NULL;
-  if (!f || replay_factor_kernels[r->dtype](r, order, job->values, chosen ? -1 : fmax(0, tolerance), f->l, f)) return f;
+  if (!f || replay_factor_kernels[r->dtype](r, job->values, chosen ? -1 : fmax(0, tolerance), f->l, f)) return f;
   pivoting_destroy(f);
   return NULL;
 }
 
-void pivoting_replay_solve(const pivoting_analysis *analysis, const pivoting_numeric *f, const void *b, void *x,
-                           void *work) {
-  replay_solve_kernels[f->dtype](f->replay, f->shape, analysis->order, f->l, b, x, work);
+void pivoting_replay_count(pivoting_numeric *f) {
+  pivoting_replay *r = (pivoting_replay *)f->replay;  // what it is does not change
+  f->counts_replay = !atomic_exchange(&r->is_counted, true);
+}
+
+void pivoting_replay_solve(const pivoting_numeric *f, const void *b, void *x, void *work) {
+  replay_solve_kernels[f->dtype](f->replay, f->shape, f->l, b, x, work);
 }
