@@ -2,7 +2,7 @@
 /// @file ladder.c
 /// Which preconditioner, where none is asked for.
 ///
-///     Hermitian, a positive diagonal     multigrid, else IC(0), Jacobi, none
+///     Hermitian, a positive diagonal     multigrid, else IC(0), on the host alone, Jacobi, none
 ///     diagonally dominant by a margin    ILU(0), else Jacobi, none
 ///     like an M-matrix                   multigrid, else ILU(0), Jacobi, none
 ///     any other                          ILU(0), else Jacobi, none
@@ -34,13 +34,15 @@ static const char *ladder_finding(const lac_survey *s) {
   return s->is_m_like ? "the matrix is like an M-matrix" : "the matrix is not Hermitian";
 }
 
-static int ladder_rungs(const lac_survey *s, const lac_precondition_wish *wish, const lac_solver_table **list) {
+/// On a device triangles are solved level by level, each of which costs as much as a product: IC(0) does not pay.
+static int ladder_rungs(const lac_context *ctx, const lac_survey *s, const lac_precondition_wish *wish,
+                        const lac_solver_table **list) {
   bool is_definite = s->asymmetric < 0 && s->not_positive < 0;
   int count = 0;
 
   if (!wish->is_rectangular && s->without < 0) {
     if (is_definite || (s->is_m_like && s->dominance > ladder_margin)) list[count++] = &lac_kind_multigrid;
-    if (is_definite) list[count++] = &lac_kind_ic0;
+    if (is_definite && lac_context_is_host(ctx)) list[count++] = &lac_kind_ic0;
     if (!is_definite && !wish->needs_hermitian) list[count++] = &lac_kind_ilu0;
     if (is_definite || !wish->needs_hermitian) list[count++] = &lac_kind_jacobi;
   }
@@ -129,7 +131,7 @@ lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_line
                                  const lac_precondition_wish *wish, const lac_factor *like, lac_factor **out) {
   lac_status status = LAC_OK;
   const lac_solver_table *list[LADDER_RUNGS];
-  int count = ladder_rungs(a->survey, wish, list);
+  int count = ladder_rungs(ctx, a->survey, wish, list);
   lac_look look = {.f = f, .a = a};
   lac_linear own = *a;
 
