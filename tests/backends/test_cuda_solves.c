@@ -109,11 +109,11 @@ static sketch band_sketch(int64_t n, int64_t reach, bool has_diagonal, bool has_
 }
 
 static void chains_and_bands_agree(lac_context *ctx) {
-  static const int64_t sizes[] = {64, 65, 511, 512, 2048, 2049, 5000, 100000};
+  static const int64_t sizes[] = {64, 65, 2048, 2049, 5000, 100000};
   twin_open(ctx);
   for (size_t n = 0; n < sizeof sizes / sizeof *sizes; ++n) {
     for (int64_t reach = 1; reach <= 5; ++reach) {
-      if (sizes[n] > 5000 && reach != 1 && reach != 4) continue;
+      if (reach == 3 || (sizes[n] > 5000 && reach > 1)) continue;
       size_t mark = scratch_mark();
       sketch s = band_sketch(sizes[n], reach, true, false);
       compare_triangle(&s, &(tri_case){LAC_DIAGONAL_STORED, 1, 1, 1, LAC_WIDTH_32_32}, "a band");
@@ -204,10 +204,10 @@ static void wide_and_random_triangles_agree(lac_context *ctx) {
   static const int64_t means[] = {3, 15, 120};
   twin_open(ctx);
   size_t mark = scratch_mark();
-  sketch diagonal = band_sketch(100000, 0, true, false);
+  sketch diagonal = band_sketch(50000, 0, true, false);
   tri_case c = {LAC_DIAGONAL_STORED, 1, 1, 1, LAC_WIDTH_AUTO};
   compare_triangle(&diagonal, &c, "a diagonal");
-  compare_triangle(two_levels(200000), &c, "two levels");
+  compare_triangle(two_levels(100000), &c, "two levels");
   for (int m = 0; m < 3; ++m) {
     const int64_t n = m == 2 ? 2000 : 10000;
     const sketch *s = random_triangle(n, means[m], true, 11);
@@ -421,7 +421,7 @@ static void circulants_agree_at_every_kind_of_length(lac_context *ctx) {
     compare_circulants(lengths[i], 1, 1);
     compare_circulants(lengths[i], 3, 5);
   }
-  compare_circulants(65536, 1, 1);
+  compare_circulants(16384, 1, 1);
   twin_close();
 }
 
