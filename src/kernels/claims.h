@@ -17,7 +17,8 @@
 
 typedef enum lac_claim_kind {
   LAC_CLAIM_OPERATOR,  // by its name
-  LAC_CLAIM_SOLVER  // a method or a preconditioner, by its name; `direct` stands for all direct methods, `grid` for multigrid on grids
+  /// A method or a preconditioner, by its name; `direct` stands for all direct methods, `grid` for multigrid on grids
+  LAC_CLAIM_SOLVER
 } lac_claim_kind;
 
 /// Sets of dtypes.

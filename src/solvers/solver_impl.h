@@ -53,7 +53,7 @@ enum {
   LAC_READS_OMEGA = 1 << 14,
   LAC_READS_BLOCK = 1 << 15,
   LAC_READS_DEGREE = 1 << 16,
-  LAC_READS_MULTIGRID = 1 << 17,                                            // the numbers and the hints of multigrid
+  LAC_READS_MULTIGRID = 1 << 17,  // the numbers and the hints of multigrid
   LAC_READS_ANYWHERE = 1 << 18,  // reads indices where they are, and asks by itself for those that it reads on the host
   LAC_DIRECT_FLAGS = LAC_COPIES | LAC_KEEPS_HERMITIAN | LAC_READS_SINGULAR  // of every direct method and engine
 };

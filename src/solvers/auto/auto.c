@@ -349,9 +349,9 @@ static void auto_report(const lac_factor *f, lac_report *report) {
 }
 
 const lac_solver_table lac_kind_auto = {.name = "auto",
-                                        .flags = LAC_READS_ANYWHERE | LAC_DELEGATES | LAC_KEEPS_HERMITIAN | LAC_READS_ORDERING |
-                                                 LAC_READS_PIVOTING | LAC_READS_SINGULAR | LAC_READS_ITERATION |
-                                                 LAC_READS_RESTART,
+                                        .flags = LAC_READS_ANYWHERE | LAC_DELEGATES | LAC_KEEPS_HERMITIAN |
+                                                 LAC_READS_ORDERING | LAC_READS_PIVOTING | LAC_READS_SINGULAR |
+                                                 LAC_READS_ITERATION | LAC_READS_RESTART,
                                         .analyse = auto_analyse,
                                         .forget = auto_forget,
                                         .foresee = auto_foresee,

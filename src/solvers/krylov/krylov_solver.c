@@ -263,8 +263,8 @@ static lac_status krylov_describe(lac_context *ctx, const lac_factor *f, char **
   extern const lac_solver_table lac_kind_##kind;                                                                     \
   const lac_solver_table lac_kind_##kind = {.name = #kind,                                                           \
                                             .flags = (kind_flags) | LAC_TAKES_PRODUCTS | LAC_ITERATES | LAC_VARIES | \
-                                                     LAC_KEEPS_HERMITIAN | LAC_IS_SEED | LAC_READS_ITERATION | \
-                                                     LAC_READS_ANYWHERE, \
+                                                     LAC_KEEPS_HERMITIAN | LAC_IS_SEED | LAC_READS_ITERATION |       \
+                                                     LAC_READS_ANYWHERE,                                             \
                                             .method = &lac_krylov_##kind,                                            \
                                             .analyse = krylov_analyse,                                               \
                                             .forget = krylov_forget,                                                 \
