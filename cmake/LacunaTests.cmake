@@ -212,9 +212,3 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")   # one build's wheel is enough
   lacuna_test(wheel scripts/test-wheel ${CMAKE_BINARY_DIR})
   set_tests_properties(wheel PROPERTIES COST 100)
 endif()
-if(LACUNA_HAVE_CUDA AND EXISTS ${PROJECT_SOURCE_DIR}/bench/tune_cuda.cu)
-  add_executable(bench.tune_cuda bench/tune_cuda.cu)
-  target_include_directories(bench.tune_cuda PRIVATE include src)
-  set_target_properties(bench.tune_cuda PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench
-                        OUTPUT_NAME tune_cuda)
-endif()

@@ -90,11 +90,13 @@ __device__ void row_add(const E &entries, P begin, P end, int64_t k, const T *__
 
 // -- rows of about one length ----------------------------------------------------------------------------------------
 
-constexpr int MOST_ROWS = 512;  // of a block
-constexpr int ROOM = 512;       // entries that it keeps in shared memory; the rest of that is cache for x
+constexpr int ON_THEIR_WAY = 5;  // rows of x of a group
+constexpr int AT_ONCE = 3;       // blocks on a multiprocessor: more would leave too few registers for that
+constexpr int MOST_ROWS = 512;   // of a block
+constexpr int ROOM = 512;        // entries that it keeps in shared memory; the rest of that is cache for x
 
 template <class M, int V>
-__global__ void __launch_bounds__(BLOCK)
+__global__ void __launch_bounds__(BLOCK, AT_ONCE)
     spmm_rows(M m, const __grid_constant__ cuda_axes items, const __grid_constant__ Columns columns, int rows,
               const typename M::Value *__restrict__ x, typename M::Value *__restrict__ y) {
   using T = typename M::Value;
@@ -121,8 +123,8 @@ __global__ void __launch_bounds__(BLOCK)
         for (int i = lane.group; i < here; i += lane.groups) {
           Pack<T, V> sum = zeros<T, V>();
           if (fits) {
-            row_add<8>(Staged<M>{staged_columns, staged_values}, static_cast<int>(begins[i]),
-                       static_cast<int>(begins[i + 1]), columns.k, from, sum);
+            row_add<ON_THEIR_WAY>(Staged<M>{staged_columns, staged_values}, static_cast<int>(begins[i]),
+                                  static_cast<int>(begins[i + 1]), columns.k, from, sum);
           } else {
             row_add<4>(Direct<M>{m, at.x}, static_cast<int64_t>(first + begins[i]),
                        static_cast<int64_t>(first + begins[i + 1]), columns.k, from, sum);
