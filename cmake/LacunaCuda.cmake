@@ -3,7 +3,6 @@
 set(LACUNA_HAVE_CUDA OFF)
 set(cuda_room ${PROJECT_SOURCE_DIR}/src/backends/cuda)
 file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${cuda_room}/*.cu ${cuda_room}/*.c)
-list(APPEND cuda_sources ${PROJECT_SOURCE_DIR}/src/kernels/loop.c)   # without state: the plug-in has its own
 if(LACUNA_CUDA STREQUAL "OFF" OR NOT cuda_sources)
   return()
 endif()
