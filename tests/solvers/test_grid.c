@@ -440,7 +440,7 @@ static void the_bits_do_not_depend_on_how_rows_are_cut(lac_context *ctx) {
       case_open(ctx, &s, TABLE, cases[q], LAC_WIDTH_AUTO, 1 + q % 2, q != 1), case_set_up(ctx, &s);
       lac_array *b = case_random(ctx, &s, 1 + q % 2, 5), *x = case_apply(ctx, &s, LAC_TRANSPOSED, b);
       if (!first) first = lac_array_retain(x);
-      CHECK(case_same_bits(first, x));
+      CHECK(case_same_bits(ctx, first, x));
       lac_array_destroy(&b), lac_array_destroy(&x);
       case_close(&s);
     }

@@ -281,10 +281,10 @@ static void a_refresh_is_a_set_up_to_the_bit(lac_context *ctx) {
   lac_array *b = case_random(ctx, &s, 1, 5), *x = case_apply(ctx, &s, LAC_PLAIN, b),
             *y = case_apply(ctx, &s, LAC_PLAIN, b);
   CHECK_OK(TABLE->apply(ctx, again, LAC_PLAIN, b, y));
-  CHECK(case_same_bits(x, y));
+  CHECK(case_same_bits(ctx, x, y));
   TABLE->destroy(s.part);  // the structure is held by both
   CHECK_OK(TABLE->apply(ctx, again, LAC_PLAIN, b, y));
-  CHECK(case_same_bits(x, y));
+  CHECK(case_same_bits(ctx, x, y));
   s.part = again;
   lac_array_destroy(&b), lac_array_destroy(&x), lac_array_destroy(&y);
   case_close(&s);
@@ -315,7 +315,7 @@ static void check_threads(lac_context *ctx, const direct_case *c, bool is_hermit
     lac_array_destroy(&b);
     case_close(&s);
   }
-  CHECK(case_same_bits(x[0], x[1]));
+  CHECK(case_same_bits(ctx, x[0], x[1]));
   lac_array_destroy(&x[0]), lac_array_destroy(&x[1]);
 }
 

@@ -121,7 +121,7 @@ static void slices_come_and_go_with_new_values(lac_context *ctx) {
     CHECK_OK(TABLE->apply(ctx, other, LAC_TRANSPOSED, b, y));
     CHECK(difference(ctx, y, x) <= 50 * direct_rounding(LAC_F64));
     CHECK_OK(TABLE->apply(ctx, back, LAC_TRANSPOSED, b, y));
-    CHECK(case_same_bits(x, y));
+    CHECK(case_same_bits(ctx, x, y));
     TABLE->destroy(other), TABLE->destroy(back);
     lac_array_destroy(&x), lac_array_destroy(&y);
     case_close(&s);

@@ -211,7 +211,7 @@ static void bits_do_not_depend_on_threads(lac_context *ctx) {
       case_close(&s);
     }
     ctx->threads = before;
-    for (int t = 1; t < 3; ++t) CHECK(case_same_bits(x[0], x[t]) && case_same_bits(y[0], y[t]));
+    for (int t = 1; t < 3; ++t) CHECK(case_same_bits(ctx, x[0], x[t]) && case_same_bits(ctx, y[0], y[t]));
     for (int t = 0; t < 3; ++t) lac_array_destroy(&x[t]), lac_array_destroy(&y[t]);
     lac_array_destroy(&b);
   }

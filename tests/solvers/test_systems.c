@@ -326,7 +326,7 @@ static void bits_do_not_depend_on_threads(lac_context *ctx) {
     case_close(&s);
   }
   ctx->threads = before;
-  for (int t = 1; t < 3; ++t) CHECK(case_same_bits(x[0], x[t]));
+  for (int t = 1; t < 3; ++t) CHECK(case_same_bits(ctx, x[0], x[t]));
   for (int t = 0; t < 3; ++t) lac_array_destroy(&x[t]);
   lac_array_destroy(&b), lac_array_destroy(&vectors);
 }

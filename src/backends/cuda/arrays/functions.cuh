@@ -273,10 +273,11 @@ __device__ inline Complex<float> sigmoid_of(Complex<float> x) {
   return cast<Complex<float>>(sigmoid_of(c128{x.re, x.im}));
 }
 
-/// max(x, 0) + log(1 + exp(-|x|)); NaN stays
+/// max(x, 0) + log(1 + exp(-|x|)), in f64: expf would lose a digit of small results. NaN stays.
 template <class R>
 __device__ R softplus_of(R x) {
-  return (x < 0 ? R(0) : x) + log1p_of(exp_of(-size_of(x)));
+  const double wide = x;
+  return static_cast<R>((wide < 0 ? 0 : wide) + log1p(exp(-fabs(wide))));
 }
 
 __device__ inline float pow_of(float x, float y) { return powf(x, y); }
