@@ -45,8 +45,8 @@ typedef struct amd {
 lac_status lac_amd_init(lac_context *ctx, amd *graph, int32_t n, int32_t first_elements, int64_t entries);
 void lac_amd_clear(amd *graph);
 
-/// Eliminate variables of at most two neighbours, and those that become so, where it is many: they begin the order, with
-/// a degree of -1 (ordering_series.c).
+/// Eliminate variables of at most two neighbours, and those that become so, where it is many: they begin the order,
+/// with a degree of -1 (ordering_series.c).
 lac_status lac_amd_series(lac_context *ctx, amd *graph, bool has_aside, int32_t *order);
 
 /// Count columns of L for `together` variables that are eliminated together: each has those after it, and `others`.

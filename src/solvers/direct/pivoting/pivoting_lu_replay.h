@@ -15,8 +15,9 @@
 /// The numbers of a factor lie in one block v: L, U, the diagonal, what is below the blocks, waste, and one over the
 /// diagonal.
 /// Sums are taken in the order in which they are without a replay, of factors and of solutions: the bits are the same,
-/// but for complex numbers, whose products compilers fuse in more than one way. Scales, powers of two, are taken over while they bring the largest number of every row and column of a block near 1:
-/// those that did so are looked at again.
+/// but for complex numbers, whose products compilers fuse in more than one way. Scales, powers of two, are taken over
+/// while they bring the largest number of every row and column of a block near 1: those that did so are looked at
+/// again.
 
 #ifndef LACUNA_SOLVERS_DIRECT_PIVOTING_PIVOTING_LU_REPLAY_H
 #define LACUNA_SOLVERS_DIRECT_PIVOTING_PIVOTING_LU_REPLAY_H
