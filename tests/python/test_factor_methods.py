@@ -67,3 +67,52 @@ def test_reports_and_refactors():
     again = factor.refactor(2 * a)
     np.testing.assert_allclose(again.slogdet()[1], factor.slogdet()[1] + 9 * np.log(2))
     assert factor.report["factor_nnz"] > 0 and factor.report["perturbed"] == 0 and factor.report["warning"] == ""
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_that_lie_otherwise_give_the_same_bits(dtype):
+    """One vector of the factor's own dtype in one piece goes to C as it is, all else as an array."""
+    m = system(9, dtype)
+    pattern, a = lacuna.from_scipy(m)
+    b, apart = rng.standard_normal(9).astype(dtype), np.empty((9, 2), dtype)
+    apart[:, 0] = b
+    shifted = np.empty(a.nbytes + 4, np.uint8)[4:].view(dtype)
+    shifted[:] = a
+    factor = lacuna.Solver(pattern).factor(a)
+    again = [factor.refactor(a), factor.refactor(shifted), factor.refactor(a.tolist())] if dtype == np.float64 else [
+        factor.refactor(a), factor.refactor(shifted)]  # fmt: skip
+    for made in (factor, *again, lacuna.Solver(pattern).factor(shifted)):
+        for form in FORMS:
+            whole = made.solve(b, form)
+            assert whole.shape == (9,) and (whole == made.solve(apart[:, 0], form)).all()
+            assert (whole == made.solve(b[:, None], form)[:, 0]).all()
+        assert (made.shape, made.dtype, made.batch, made.nnz) == ((9, 9), dtype, (), a.size)
+
+
+def test_a_refactored_factor_has_a_name_when_it_is_asked_for():
+    m = system(9, np.float64)
+    pattern, a = lacuna.from_scipy(m)
+    first = lacuna.Solver(pattern).factor(a)
+    again = first.refactor(2 * a)
+    assert again.key != first.key and again.key == again.key and again.family is not first.family
+    b = rng.standard_normal(9)
+    np.testing.assert_allclose(lacuna.solve(again, 2 * a, b), first.solve(b) / 2, rtol=1e-12)
+    with pytest.raises(lacuna.LacunaError):
+        lacuna.solve(again, a, b)
+
+
+def test_lengths_and_dtypes_that_do_not_fit_are_refused():
+    m = system(9, np.float64)
+    pattern, a = lacuna.from_scipy(m)
+    solver = lacuna.Solver(pattern)
+    factor = solver.factor(a)
+    for call in (lambda: solver.factor(a[1:]), lambda: factor.refactor(a[1:]), lambda: factor.solve(np.ones(8))):
+        with pytest.raises(lacuna.ShapeError):
+            call()
+    with pytest.raises(lacuna.DtypeError):
+        factor.refactor(a.astype(np.complex128))
+    blocks, values = lacuna.from_scipy(sp.bsr_array(4 * sp.eye(8), blocksize=(2, 2)))
+    with pytest.raises(lacuna.ShapeError):
+        lacuna.Solver(blocks).factor(values.ravel())
+    with pytest.raises(lacuna.ShapeError):
+        lacuna.Solver(blocks).factor(values).refactor(values.ravel())

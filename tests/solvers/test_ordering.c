@@ -275,6 +275,71 @@ static void an_order_costs_what_elimination_makes(lac_context *ctx) {
   check_cost(ctx, sketch_dense(), 0.1);
 }
 
+// -- variables with at most two neighbours ---------------------------------------------------------------------------
+
+// Node i is linked to up(i), where that is another one, whichever is larger; and `hubs` of the last ones to all others.
+static const sketch *sketch_links(int64_t n, int64_t (*up)(int64_t i, int64_t n), int64_t hubs) {
+  sketch *s = scratch(sizeof *s);
+  char *mask = scratch((size_t)(n * n));
+  *s = (sketch){n, n, 0, scratch((size_t)((3 + 2 * hubs) * n) * sizeof *s->row),
+                scratch((size_t)((3 + 2 * hubs) * n) * sizeof *s->col)};
+  for (int64_t i = 0; i < n; i++) {
+    int64_t j = up(i, n);
+    mask[i * n + i] = mask[i * n + j] = mask[j * n + i] = 1;
+    for (int64_t h = n - hubs; h < n; h++) mask[h * n + i] = mask[i * n + h] = 1;
+  }
+  for (int64_t p = 0; p < n * n; p++) {
+    if (mask[p]) s->row[s->nnz] = p / n, s->col[s->nnz++] = p % n;
+  }
+  return s;
+}
+
+static int64_t up_path(int64_t i, int64_t n) { return i + 1 < n ? i + 1 : i; }
+static int64_t up_ring(int64_t i, int64_t n) { return (i + 1) % n; }
+static int64_t up_tree(int64_t i, int64_t n) { return n - 1 - (n - 1 - i) / 3; }
+static int64_t up_star(int64_t i, int64_t n) { return i < n - 1 ? n - 1 : i; }
+
+static void trees_and_rings_are_taken_apart_without_fill(lac_context *ctx) {
+  for (int64_t n = 3; n <= 400; n = 2 * n + 1) {
+    size_t mark = scratch_mark();
+    CHECK_EQ(order_fill(ctx, sketch_links(n, up_path, 0), LAC_ORDER_AMD), 2 * n - 1);
+    CHECK_EQ(order_fill(ctx, sketch_links(n, up_tree, 0), LAC_ORDER_AMD), 2 * n - 1);
+    CHECK_EQ(order_fill(ctx, sketch_links(n, up_star, 0), LAC_ORDER_AMD), 2 * n - 1);
+    CHECK_EQ(order_fill(ctx, sketch_links(n, up_ring, 0), LAC_ORDER_AMD), 3 * n - 3);
+    scratch_release(mark);
+  }
+}
+
+// A ring is halved by each round: the way from a leaf to the root is short.
+static void the_tree_of_a_ring_is_low(lac_context *ctx) {
+  enum { N = 383 };
+  lac_structure *structure = structure_of(ctx, sketch_links(N, up_ring, 0));
+  const char *name;
+  lac_elimination e = eliminate(ctx, structure, LAC_ORDER_AMD, &name);
+  int height[N] = {0}, most = 0;
+  for (int32_t k = 0; k < N; k++) {
+    if (e.parent[k] >= 0 && height[e.parent[k]] <= height[k]) height[e.parent[k]] = height[k] + 1;
+    if (height[k] > most) most = height[k];
+  }
+  CHECK(most <= 20);
+  lac_elimination_clear(&e);
+  lac_object_release(structure);
+}
+
+// With what is set aside too, and with what is left to minimum degree.
+static void series_cost_what_elimination_makes(lac_context *ctx) {
+  int64_t (*const ups[])(int64_t, int64_t) = {up_path, up_ring, up_tree, up_star};
+  for (int u = 0; u < 4; u++) {
+    for (int64_t hubs = 0; hubs <= 10; hubs += 5) {
+      size_t mark = scratch_mark();
+      const sketch *s = sketch_links(700, ups[u], hubs);
+      check_orders(ctx, s);
+      check_cost(ctx, s, hubs ? 0.1 : 0);
+      scratch_release(mark);
+    }
+  }
+}
+
 static void orders_of_a_pattern_are_made_once(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
@@ -306,4 +371,5 @@ CHECK_MAIN(every_order_is_a_permutation, dense_rows_and_columns_do_not_get_lost,
            a_costly_factor_is_worth_a_second_order, a_metis_that_is_not_there_is_named,
            metis_leaves_the_random_numbers_of_others_alone, fill_on_a_grid_is_that_of_minimum_degree,
            no_fill_where_none_is_needed, counts_are_what_elimination_makes, an_order_costs_what_elimination_makes,
+           trees_and_rings_are_taken_apart_without_fill, the_tree_of_a_ring_is_low, series_cost_what_elimination_makes,
            orders_of_a_pattern_are_made_once, what_an_analysis_holds_is_counted)

@@ -283,8 +283,40 @@ static void refactor_names_itself_where_a_method_refuses(lac_context *ctx) {
   direct_close(&system);
 }
 
+// Numbers of the caller, aligned or not: the same factors and the same bits as of arrays.
+static void numbers_of_the_caller_are_factored_and_solved(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 30, LAC_F64, 4);
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  int64_t n = c.s->rows, nnz = c.s->nnz;
+  lac_factor *factor = NULL, *again = NULL, *of_arrays = factor_of(ctx, &system);
+  lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){n, 2}, 6), *x = NULL;
+  char *shifted = scratch((size_t)(nnz + 1) * sizeof(double));
+  double *found = scratch((size_t)(4 * n) * sizeof *found);
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){n, 2}, &x));
+  memcpy(shifted + 4, lac_array_data(system.values), (size_t)nnz * sizeof(double));
+  CHECK_OK(lac_solver_factor_numbers(ctx, system.solver, LAC_F64, shifted + 4, &factor));
+  CHECK_OK(lac_factor_refactor_numbers(ctx, factor, shifted + 4, &again));
+  CHECK(factor == of_arrays);  // which the solver knows by its bits
+  for (int s = 0; s < 4; s++) {
+    CHECK_OK(lac_factor_solve(ctx, of_arrays, b, FORMS[s], x));
+    CHECK_OK(lac_factor_solve_numbers(ctx, factor, 2, lac_array_data(b), FORMS[s], found));
+    CHECK_OK(lac_factor_solve_numbers(ctx, again, 2, lac_array_data(b), FORMS[s], found + 2 * n));
+    CHECK(memcmp(found, lac_array_data(x), (size_t)(2 * n) * sizeof *found) == 0);
+    CHECK(memcmp(found, found + 2 * n, (size_t)(2 * n) * sizeof *found) == 0);
+  }
+  CHECK_FAILS(lac_factor_solve_numbers(ctx, factor, 2, NULL, LAC_PLAIN, found), LAC_ERR_ARG, "");
+  CHECK_FAILS(lac_factor_solve_numbers(ctx, NULL, 1, found, LAC_PLAIN, found), LAC_ERR_ARG, "the factor is NULL");
+  CHECK_FAILS(lac_factor_solve_numbers(ctx, factor, 1, found, LAC_PLAIN, found), LAC_ERR_ARG, "share memory");
+  lac_factor_destroy(&factor);
+  lac_factor_destroy(&again);
+  lac_factor_destroy(&of_arrays);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  direct_close(&system);
+}
+
 CHECK_MAIN_OF("direct", values_are_refactored_by_the_choices_made_before, choices_that_do_not_suit_are_made_afresh,
               a_row_that_was_left_is_taken_by_the_column_that_lost_its_own, old_pivots_are_as_strict_as_asked,
               values_in_other_units_are_refactored, what_overflows_below_blocks_is_not_kept,
               refactor_refuses_what_does_not_fit, values_that_are_not_finite_are_named,
-              refactor_names_itself_where_a_method_refuses)
+              refactor_names_itself_where_a_method_refuses, numbers_of_the_caller_are_factored_and_solved)
