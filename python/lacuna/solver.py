@@ -118,16 +118,10 @@ class Solver(Handle):
     kind = "lac_solver"
 
     def __new__(cls, pattern: Any, method: str = "auto", ordering: str = "auto", **given: Any) -> Solver:
-<<<<<<< HEAD
-        pattern = Pattern.from_scipy(pattern) if hasattr(pattern, "tocoo") else pattern  # a matrix stands for its own
-        expect("Solver", pattern, Pattern)
-        ctx, out = _context_of(pattern), ffi.new(_SOLVER)
-=======
         if not isinstance(pattern, Pattern):  # a matrix stands for its own
             pattern = Pattern.from_scipy(pattern) if hasattr(pattern, "tocoo") else pattern
             expect("Solver", pattern, Pattern)
-        ctx, out = context(), ffi.new(_SOLVER)
->>>>>>> w-circuits
+        ctx, out = _context_of(pattern), ffi.new(_SOLVER)
         if not given:
             options, _name = chosen(method, ordering)
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
