@@ -35,6 +35,13 @@ enum { DOT_LANES = 16 };  // of dot_kernel.h
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 
+// Before loops that write no number which they read of another point.
+#if defined(__clang__)
+#define VECTOR_LOOP PRAGMA(clang loop vectorize(assume_safety))
+#else
+#define VECTOR_LOOP PRAGMA(GCC ivdep)
+#endif
+
 INLINE f32 make_f32(double re, double im) { return (void)im, (f32)re; }
 INLINE f64 make_f64(double re, double im) { return (void)im, re; }
 INLINE c64 make_c64(double re, double im) { return PAIR((f32)re, (f32)im); }

@@ -9,13 +9,6 @@
 #include "backends/cpu/base/types.h"
 #include "kernels/grid.h"
 
-// Before loops that write no number which they read of another point.
-#if defined(__clang__)
-#define VECTOR_LOOP PRAGMA(clang loop vectorize(assume_safety))
-#else
-#define VECTOR_LOOP PRAGMA(GCC ivdep)
-#endif
-
 /// The colour of a neighbour, and how many cells away its cell is.
 typedef struct grid_neighbour {
   int colour, down, across;

@@ -26,7 +26,7 @@ static void FN(clear_pairs)(const setup_job *j, int64_t begin, int64_t end, W *l
 INLINE void FN(read_pairs)(const bool corners, int64_t pairs, const T *values, const T *ahead, f64 unit, W *lines) {
   const int count = corners ? 9 : 5;
   for (int64_t i = 0; i < pairs; ++i) {
-    __builtin_prefetch(ahead + 2 * count * i, 0, 3);
+    for (int q = 0; q < 2; ++q) __builtin_prefetch(ahead + (2 * i + q) * count, 0, 3);
     UNROLL(9) for (int q = 0; q < count; ++q) {
       const int d = corners ? q : q < 2 ? 2 * q + 1 : q == 2 ? 4 : 2 * q - 1;
       lines[setup_line(4 * d) + i] = values[2 * count * i + q] * unit;

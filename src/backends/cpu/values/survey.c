@@ -9,12 +9,14 @@
 #include <math.h>
 
 #include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 #include "core/finite.h"
 #include "core/search.h"
 
 enum { SURVEY_BLOCK = 4096 };  // rows that are looked at together
 enum { SURVEY_SHORT = 16 };    // entries that are searched one by one
 enum { SURVEY_AHEAD = 256 };   // entries that are prefetched
+enum { SURVEY_RUN = 32 };      // rows of a stencil that are looked at together
 
 typedef struct survey_rows {
   int64_t rows, nnz;
@@ -42,6 +44,72 @@ static inline int64_t survey_offset(const survey_rows *s, bool narrow, int64_t i
 
 static inline int64_t survey_column(const survey_rows *s, bool narrow, int64_t p) {
   return narrow || s->columns32 ? s->columns32[p] : s->columns64[p];
+}
+
+// What is found of rows of a stencil, by their place in a run: sums and maxima of several runs, or of one.
+typedef struct survey_run {
+  double positive[SURVEY_RUN], beside[SURVEY_RUN], largest[SURVEY_RUN];
+  double dominance[SURVEY_RUN], least[SURVEY_RUN], most[SURVEY_RUN];
+  double apart[SURVEY_RUN];  // what entries differ from their mirrors
+} survey_run;
+
+// Whether rows [i, i + SURVEY_RUN) have the entries of row i, each row one column further. Indices have 32 bits.
+static bool survey_repeats(const survey_rows *s, int64_t i) {
+  const int32_t *offsets = s->offsets32 + i, *columns = s->columns32 + offsets[0], count = offsets[1] - offsets[0];
+  int32_t differs = 0;
+  if (count == 0 || count > SURVEY_SHORT || offsets[SURVEY_RUN] - offsets[0] != count * SURVEY_RUN) return false;
+  if (columns[count] != columns[0] + 1 || columns[2 * count - 1] != columns[count - 1] + 1) return false;
+  for (int r = 0; r < SURVEY_RUN; r++) differs |= offsets[r + 1] - offsets[r] - count;
+  for (int32_t p = 0; p < count * (SURVEY_RUN - 1); p++) differs |= columns[p + count] - columns[p] - 1;
+  return differs == 0;
+}
+
+// The slot of the mirror of entry `place` of row i, where those of the run behind it follow, one in each row; or -1.
+static int64_t survey_run_mirror(const survey_rows *s, int64_t i, int32_t count, int32_t place) {
+  const int64_t j = s->columns32[s->offsets32[i] + place];
+  if (j + SURVEY_RUN > s->rows) return -1;
+  const int32_t *offsets = s->offsets32 + j, slot = offsets[0] + count - 1 - place, *columns = s->columns32 + slot;
+  int32_t differs = offsets[SURVEY_RUN] - offsets[0] - count * SURVEY_RUN;
+  if (differs) return -1;
+  for (int r = 0; r < SURVEY_RUN; r++) differs |= offsets[r + 1] - offsets[r] - count;
+  if (differs) return -1;
+  for (int r = 0; r < SURVEY_RUN; r++) differs |= columns[count * r] - (int32_t)i - r;
+  return differs ? -1 : slot;
+}
+
+static void survey_run_begin(survey_run *run) {
+  memset(run, 0, sizeof *run);
+  for (int r = 0; r < SURVEY_RUN; r++) run->least[r] = INFINITY;
+}
+
+// Whether diagonals are positive, mirrors equal, and all numbers finite.
+static bool survey_run_is_well(const survey_run *run) {
+  int is_odd = 0;
+  for (int r = 0; r < SURVEY_RUN; r++) {
+    is_odd |= !(run->most[r] > 0) | (run->apart[r] != 0) | !(run->beside[r] + run->most[r] < (double)INFINITY);
+  }
+  return !is_odd;
+}
+
+static void survey_run_add(const survey_run *one, survey_run *all) {
+  VECTOR_LOOP for (int r = 0; r < SURVEY_RUN; r++) {
+    const double own = one->most[r], share = one->beside[r] / own,
+                 largest = one->largest[r] > own ? one->largest[r] : own;
+    all->positive[r] += one->positive[r], all->beside[r] += one->beside[r];
+    all->largest[r] = largest > all->largest[r] ? largest : all->largest[r];
+    all->dominance[r] = share > all->dominance[r] ? share : all->dominance[r];
+    all->least[r] = own < all->least[r] ? own : all->least[r];
+    all->most[r] = own > all->most[r] ? own : all->most[r];
+  }
+}
+
+static void survey_run_end(const survey_run *run, survey_part *part) {
+  for (int r = 0; r < SURVEY_RUN; r++) {
+    part->positive += run->positive[r], part->beside += run->beside[r];
+    part->largest = fmax(part->largest, run->largest[r]);
+    part->dominance = fmax(part->dominance, run->dominance[r]);
+    part->least = fmin(part->least, run->least[r]), part->most = fmax(part->most, run->most[r]);
+  }
 }
 
 // The sum off a diagonal entry, as a share of the entry; a zero entry does not dominate.

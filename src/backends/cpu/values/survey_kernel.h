@@ -82,9 +82,75 @@ static inline void FN(survey_row)(const survey_rows *s, bool narrow, const T *a,
     part->nonfinite = survey_first(part->nonfinite, FN(finite_first)(a, begin, end));
 }
 
+// -- runs of rows ----------------------------------------------------------------------------------------------------
+
+// What an entry of each row in a run differs from its mirror, which is where rows of a stencil have it, or false.
+// Mirrors run ahead of the rows: entries behind them are prefetched.
+static bool FN(survey_run_pairs)(const survey_rows *s, const T *a, int64_t i, int32_t count, int32_t place,
+                                 survey_run *run) {
+  const int64_t mirror = survey_run_mirror(s, i, count, place);
+  const T *here = a + s->offsets32[i] + place, *there = a + mirror;
+  if (mirror < 0) return false;
+  for (int p = 0; p < count * SURVEY_RUN; p += 64 / (int)sizeof *a) __builtin_prefetch(there + SURVEY_AHEAD + p, 0, 3);
+  VECTOR_LOOP for (int r = 0; r < SURVEY_RUN; r++) {
+    run->apart[r] += FN(size)(here[count * r] - FN(conj)(there[count * r]));
+  }
+  return true;
+}
+
+// Rows [i, i + SURVEY_RUN) that repeat each other, off their diagonals, entries `own`, and on them.
+static void FN(survey_run_sum)(const T *a, int32_t count, int32_t own, survey_run *run) {
+  memset(run, 0, sizeof *run);
+  for (int32_t q = 0; q < count; q++) {
+    if (q == own) continue;
+    VECTOR_LOOP for (int r = 0; r < SURVEY_RUN; r++) {
+      FN(survey_add)(a[count * r + q], &run->positive[r], &run->beside[r], &run->largest[r]);
+    }
+  }
+  VECTOR_LOOP for (int r = 0; r < SURVEY_RUN; r++) {
+    run->most[r] = FN(re)(a[count * r + own]);
+    run->apart[r] = fabs((double)FN(im)(a[count * r + own]));
+  }
+}
+
+// Rows [i, i + SURVEY_RUN) that repeat each other, where all is well: false where they need a closer look. Loops run
+// from row to row and not along a row, so that they are those of vectors.
+static bool FN(survey_run)(const survey_rows *s, const T *a, int64_t i, survey_run *all, survey_part *part) {
+  const int32_t begin = s->offsets32[i], count = s->offsets32[i + 1] - begin;
+  survey_run run;
+  int32_t own = 0;
+
+  while (own < count && s->columns32[begin + own] < i) own++;
+  if (own == count || s->columns32[begin + own] != i) return false;
+  FN(survey_run_sum)(a + begin, count, own, &run);
+  for (int32_t q = own + 1; q < count && part->asymmetric < 0; q++) {
+    if (!FN(survey_run_pairs)(s, a, i, count, q, &run)) return false;
+  }
+  if (!survey_run_is_well(&run)) return false;
+  part->below += own * SURVEY_RUN, part->above += (count - 1 - own) * SURVEY_RUN;
+  survey_run_add(&run, all);
+  return true;
+}
+
+// Where one run needs a closer look, so will the others of a block, unless it is that the matrix is not Hermitian.
+static void FN(survey_narrow)(const survey_rows *s, const T *a, int64_t begin, int64_t end, survey_part *part) {
+  survey_run all;
+  bool runs = true;
+  survey_run_begin(&all);
+  for (int64_t i = begin; i < end;) {
+    bool repeats = (runs || part->asymmetric >= 0) && i + SURVEY_RUN <= end && survey_repeats(s, i);
+    bool is_well = repeats && FN(survey_run)(s, a, i, &all, part);
+    runs = runs && repeats == is_well;
+    const int64_t last = i + (repeats ? SURVEY_RUN : 1);
+    for (; i < last && !is_well; i++) FN(survey_row)(s, true, a, i, part);
+    i = last;
+  }
+  survey_run_end(&all, part);
+}
+
 static void FN(survey_rows)(const survey_rows *s, const void *values, int64_t begin, int64_t end, survey_part *part) {
   if (s->offsets32 && s->columns32) {
-    for (int64_t i = begin; i < end; i++) FN(survey_row)(s, true, values, i, part);
+    FN(survey_narrow)(s, values, begin, end, part);
   } else {
     for (int64_t i = begin; i < end; i++) FN(survey_row)(s, false, values, i, part);
   }

@@ -19,6 +19,8 @@ enum {
   COARSE_ROWS = 700
 };  // unless the options say otherwise; dense factors of 700 rows have 4 MB
 
+enum { COARSE_COLUMNS = 8 };  // that are solved together, in vectors
+
 #define KERNEL_FILE "solvers/precondition/multigrid/coarse/coarse_kernel.h"
 #include "core/instantiate.h"
 

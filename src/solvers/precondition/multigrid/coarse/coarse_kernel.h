@@ -94,26 +94,41 @@ static void FN(coarse_pivoted)(int64_t n, double share, void *dense, int64_t *ro
   }
 }
 
-/// y = U^-1 L^-1 y for one column that lies apart.
-INLINE void FN(coarse_forward)(int64_t n, const W *d, W *y) {
+/// y_i -= a y_j, for k columns that lie side by side.
+INLINE void FN(coarse_take)(const int64_t k, W a, const W *y_j, W *y_i) {
+  for (int64_t c = 0; c < k; ++c) y_i[c] -= a * y_j[c];
+}
+
+INLINE void FN(coarse_divide)(const int64_t k, W by, W *y) {
+  for (int64_t c = 0; c < k; ++c) y[c] = by == 0 ? 0 : y[c] / by;
+}
+
+/// y = U^-1 L^-1 y
+INLINE void FN(coarse_forward)(int64_t n, const int64_t k, const W *d, W *y) {
   for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = 0; j < i; ++j) y[i] -= d[i * n + j] * y[j];
+    for (int64_t j = 0; j < i; ++j) FN(coarse_take)(k, d[i * n + j], y + j * k, y + i * k);
   }
   for (int64_t i = n - 1; i >= 0; --i) {
-    for (int64_t j = i + 1; j < n; ++j) y[i] -= d[i * n + j] * y[j];
-    y[i] = d[i * n + i] == 0 ? 0 : y[i] / d[i * n + i];
+    for (int64_t j = i + 1; j < n; ++j) FN(coarse_take)(k, d[i * n + j], y + j * k, y + i * k);
+    FN(coarse_divide)(k, d[i * n + i], y + i * k);
   }
 }
 
 /// y = L^-H U^-H y
-INLINE void FN(coarse_adjoint)(int64_t n, const W *d, W *y) {
+INLINE void FN(coarse_adjoint)(int64_t n, const int64_t k, const W *d, W *y) {
   for (int64_t i = 0; i < n; ++i) {
-    y[i] = d[i * n + i] == 0 ? 0 : y[i] / FN(coarse_conj)(d[i * n + i]);
-    for (int64_t j = i + 1; j < n; ++j) y[j] -= FN(coarse_conj)(d[i * n + j]) * y[i];
+    FN(coarse_divide)(k, FN(coarse_conj)(d[i * n + i]), y + i * k);
+    for (int64_t j = i + 1; j < n; ++j) FN(coarse_take)(k, FN(coarse_conj)(d[i * n + j]), y + i * k, y + j * k);
   }
   for (int64_t i = n - 1; i >= 0; --i) {
-    for (int64_t j = 0; j < i; ++j) y[j] -= FN(coarse_conj)(d[i * n + j]) * y[i];
+    for (int64_t j = 0; j < i; ++j) FN(coarse_take)(k, FN(coarse_conj)(d[i * n + j]), y + i * k, y + j * k);
   }
+}
+
+/// The same for either; `k` is a constant in most places.
+INLINE void FN(coarse_some)(int64_t n, bool adjoint, const int64_t k, const W *d, W *y) {
+  if (adjoint) FN(coarse_adjoint)(n, k, d, y);
+  if (!adjoint) FN(coarse_forward)(n, k, d, y);
 }
 
 static void FN(coarse_identity)(int64_t n, void *x) {
@@ -128,13 +143,18 @@ static void FN(coarse_columns)(const lac_coarse *c, int64_t item, bool adjoint, 
   const int64_t *rows = (adjoint ? c->cols : c->rows) + item * n, *cols = (adjoint ? c->rows : c->cols) + item * n;
   const T *from = b;
   T *to = x;
-  W *y = work;
-  for (int64_t j = 0; j < k; ++j) {
-    for (int64_t i = 0; i < n; ++i) y[j * n + i] = from[rows[i] * k + j];
-    (adjoint ? FN(coarse_adjoint) : FN(coarse_forward))(n, d, y + j * n);
+  for (int64_t j = 0; j < k; j += COARSE_COLUMNS) {
+    const int64_t some = k - j < COARSE_COLUMNS ? k - j : COARSE_COLUMNS;
+    W *y = (W *)work + j * n;
+    for (int64_t i = 0; i < n * some; ++i) y[i] = from[rows[i / some] * k + j + i % some];
+    if (some == COARSE_COLUMNS) FN(coarse_some)(n, adjoint, COARSE_COLUMNS, d, y);
+    if (some == 1) FN(coarse_some)(n, adjoint, 1, d, y);
+    if (some > 1 && some < COARSE_COLUMNS) FN(coarse_some)(n, adjoint, some, d, y);
   }
-  for (int64_t j = 0; j < k; ++j) {
-    for (int64_t i = 0; i < n; ++i) to[cols[i] * k + j] = (T)y[j * n + i];
+  for (int64_t j = 0; j < k; j += COARSE_COLUMNS) {
+    const int64_t some = k - j < COARSE_COLUMNS ? k - j : COARSE_COLUMNS;
+    const W *y = (const W *)work + j * n;
+    for (int64_t i = 0; i < n * some; ++i) to[cols[i / some] * k + j + i % some] = (T)y[i];
   }
 }
 
