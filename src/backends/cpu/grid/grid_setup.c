@@ -14,9 +14,9 @@
 
 #include "backends/cpu/grid/grid.h"
 
-/// A row of cells is worked on in strips, which stay in the nearest cache from stage to stage. A line has the numbers of
-/// a strip, and one more at both ends that stages need of the neighbours and that other strips know better; two besides
-/// make its length one that vectors have. Zeros lie before the first line and behind each.
+/// A row of cells is worked on in strips, which stay in the nearest cache from stage to stage. A line has the numbers
+/// of a strip, and one more at both ends that stages need of the neighbours and that other strips know better; two
+/// besides make its length one that vectors have. Zeros lie before the first line and behind each.
 enum {
   SETUP_STRIP = 64,
   SETUP_WIDE = SETUP_STRIP + 4,
@@ -25,7 +25,7 @@ enum {
   SETUP_LEAD = 8  // lines begin where cache lines do
 };
 
-enum { SETUP_LISTED = 1 << 16 };  // points of a grid whose matrix may be listed: many more than a dense inverse has
+enum { SETUP_LISTED = 1 << 14 };  // points of a grid whose matrix may be listed: more than a dense inverse has
 
 /// Lines of a row of cells: entries, by direction and colour; A P of three colours; weights.
 enum { SETUP_MATRIX = 9 * 4, SETUP_PRODUCT = 9 * 3 };
@@ -79,8 +79,8 @@ struct setup_job {
   _Atomic double *largest;  // of one over the diagonal
 };
 
-/// Whether a matrix that one level makes and the next one reads lacks the directions that are found at the neighbour. One
-/// that may be listed is small, and lacks nothing.
+/// Whether a matrix that one level makes and the next one reads lacks the directions that are found at the neighbour.
+/// One that may be listed is small, and lacks nothing.
 static bool setup_is_half(const lac_grid_level *level, const lac_grid *grid) {
   return level->is_half && grid->width * grid->height > SETUP_LISTED;
 }

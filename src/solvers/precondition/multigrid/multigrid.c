@@ -69,7 +69,7 @@ done:
   return status;
 }
 
-/// How much stiffer than a row its neighbours are. Where no row is much stiffer than any other, there is no need to look.
+/// How much stiffer than a row its neighbours are. Where no row is much stiffer than any other, nobody needs to look.
 static lac_status choice_contrast(lac_context *ctx, lac_setup *setup) {
   lac_status status = LAC_OK;
   lac_rows rows = smoothed_walk(setup->pattern);
