@@ -41,7 +41,7 @@ static void item_make(const sketch *s, int what, lac_dtype dtype, uint64_t seed,
 typedef struct finding {
   int64_t nonfinite, asymmetric, not_positive, without;
   bool is_unpaired, is_m_like;
-  double dominance, largest;
+  double dominance, largest, spread;
 } finding;
 
 static double share(double beside, double diagonal) { return diagonal > 0 ? beside / diagonal : INFINITY; }
@@ -83,13 +83,16 @@ static void finding_of_entries(const sketch *s, const number *a, double epsilon,
 }
 
 static finding finding_of(const sketch *s, const number *a, lac_dtype dtype) {
-  finding f = {-1, -1, -1, -1, false, false, 0, 0};
+  finding f = {-1, -1, -1, -1, false, false, 0, 0, 0};
   bool is_complex = lac_dtype_is_complex(dtype);
+  double least = INFINITY, most = 0;
   for (int64_t i = s->rows - 1; i >= 0; --i) {
     int64_t p = sketch_find(s, i, i);
+    least = fmin(least, p < 0 ? 0 : size_of(a[p])), most = fmax(most, p < 0 ? 0 : size_of(a[p]));
     if (p < 0 || !(creal(a[p]) > 0)) f.not_positive = i;
     if (p < 0 || a[p] == 0) f.without = i;
   }
+  f.spread = fmax(0, most / least);
   finding_of_entries(s, a, dtype == LAC_F32 || dtype == LAC_C64 ? 0x1p-23 : 0x1p-52, &f);
   f.dominance = dominance_of(s, a, false, false);
   bool is_definite = f.asymmetric < 0 && f.not_positive < 0;
@@ -116,10 +119,11 @@ static void check_first(const char *name, int64_t got, int64_t item, int64_t exp
   } while (0)
 
 static void check_survey(const lac_survey *got, const finding *f, int64_t items, bool is_finite) {
-  double dominance = 0;
+  double dominance = 0, spread = 0;
   bool is_m_like = true;
   int64_t at, of;
   for (int64_t i = 0; i < items; ++i) {
+    spread = fmax(spread, f[i].spread);
     dominance = fmax(dominance, f[i].dominance);
     is_m_like = is_m_like && f[i].is_m_like;
   }
@@ -130,6 +134,7 @@ static void check_survey(const lac_survey *got, const finding *f, int64_t items,
   CHECK_FIRST(asymmetric);
   if (at >= 0) CHECK(got->is_unpaired == f[of].is_unpaired);
   CHECK(got->is_m_like == is_m_like);
+  CHECK(got->spread == 0 || spread == got->spread || fabs(spread - got->spread) <= 1e-6 * spread);
   CHECK(dominance == got->dominance || fabs(dominance - got->dominance) <= 1e-6 * dominance);
 }
 
@@ -184,6 +189,36 @@ static void surveys_take_rows_of_any_length(lac_context *ctx) {
                 what, 3);
     survey_case(ctx, sketch_triangle(90, 0.4, LAC_TRIANGLE_UPPER, LAC_DIAGONAL_STORED, 8), LAC_WIDTH_AUTO, LAC_F32, 2,
                 what, 4);
+    scratch_release(mark);
+  }
+}
+
+/// Entries so far from the diagonal; `gap`: a row that lacks its last one, or -1.
+static const sketch *stencil(int64_t n, int count, const int64_t *away, int64_t gap) {
+  sketch *s = scratch(sizeof *s);
+  *s = (sketch){.rows = n, .cols = n};
+  s->row = scratch((size_t)(n * count) * sizeof *s->row), s->col = scratch((size_t)(n * count) * sizeof *s->col);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int q = 0; q < count; ++q) {
+      if (i + away[q] < 0 || i + away[q] >= n || (i == gap && q + 1 == count)) continue;
+      s->row[s->nnz] = i, s->col[s->nnz++] = i + away[q];
+    }
+  }
+  return s;
+}
+
+/// Rows that repeat each other, many at a time; with mirrors and without.
+static void surveys_take_rows_of_stencils(lac_context *ctx) {
+  CHECK(ctx->kernels->survey);
+  static const int64_t GRID[] = {-9, -1, 0, 1, 9}, SIDED[] = {-1, 0, 2}, OFF[] = {-2, 1, 3};
+  for (int what = 0; what < KINDS; ++what) {
+    size_t mark = scratch_mark();
+    lac_dtype dtype = (lac_dtype)(what % 4);
+    uint64_t seed = (uint64_t)(2000 + what);
+    survey_case(ctx, stencil(150, 5, GRID, -1), all_widths[what % 3], dtype, 2, what, seed);
+    survey_case(ctx, stencil(150, 5, GRID, 77), LAC_WIDTH_AUTO, dtype, 1, what, seed);
+    survey_case(ctx, stencil(140, 3, SIDED, -1), LAC_WIDTH_AUTO, dtype, 1, what, seed);
+    survey_case(ctx, stencil(120, 3, OFF, -1), LAC_WIDTH_AUTO, dtype, 1, what, seed);
     scratch_release(mark);
   }
 }
@@ -264,6 +299,6 @@ static void empty_matrices_have_nothing_against_them(lac_context *ctx) {
   lac_pattern_destroy(&other);
 }
 
-CHECK_MAIN(surveys_agree_with_dense_matrices, surveys_take_rows_of_any_length,
+CHECK_MAIN(surveys_agree_with_dense_matrices, surveys_take_rows_of_any_length, surveys_take_rows_of_stencils,
            large_matrices_are_surveyed_by_all_threads, rectangles_are_finite_or_not,
            empty_matrices_have_nothing_against_them)

@@ -16,8 +16,9 @@ static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_
 // -- matrices --------------------------------------------------------------------------------------------------------
 
 /// Entries at random, of the neighbours on a grid; a diagonal that makes up for them but for `rest`. `tilt`: how much
-/// an entry differs from its mirror.
-static direct_case grid_make(int64_t width, int64_t height, bool corners, double tilt, double rest, lac_dtype dtype) {
+/// an entry differs from its mirror. `gaps`: one neighbour in so many has no entry; 0: none.
+static direct_case grid_gaps(int64_t width, int64_t height, bool corners, double tilt, double rest, int gaps,
+                             lac_dtype dtype) {
   int64_t n = width * height;
   double *full = scratch((size_t)(n * n) * sizeof *full);
   random_state random = random_start(7);
@@ -26,6 +27,7 @@ static direct_case grid_make(int64_t width, int64_t height, bool corners, double
       int64_t dx = j % width - i % width, dy = j / width - i / width;
       if (llabs(dx) > 1 || dy > 1 || (!corners && dx != 0 && dy != 0)) continue;
       double a = 0.5 + 0.1 * (double)random_below(&random, 10), lean = tilt * (double)(random_below(&random, 3) - 1);
+      if (gaps && random_below(&random, gaps) == 0 && !(dx == 0 && i < width)) continue;
       full[i * n + j] = -a - lean, full[j * n + i] = -a + lean;
     }
   }
@@ -35,6 +37,10 @@ static direct_case grid_make(int64_t width, int64_t height, bool corners, double
     full[i * (n + 1)] = sum;
   }
   return direct_small(n, full, dtype);
+}
+
+static direct_case grid_make(int64_t width, int64_t height, bool corners, double tilt, double rest, lac_dtype dtype) {
+  return grid_gaps(width, height, corners, tilt, rest, 0, dtype);
 }
 
 /// The same with imaginary parts.
@@ -170,6 +176,7 @@ static void check_definition(lac_context *ctx, int64_t width, int64_t height, co
   ref b, x;
   case_open(ctx, &s, TABLE, c, LAC_WIDTH_AUTO, 1, is_hermitian);
   s.options.preconditioner.full_precision = 1;
+  s.options.preconditioner.coarse_rows = 200;  // two levels
   case_set_up(ctx, &s);
   for (int f = 0; f < 4; ++f) {
     lac_array *bs = case_random(ctx, &s, 1, 5), *xs = case_apply(ctx, &s, FORMS[f], bs);
@@ -190,7 +197,8 @@ static void check_definition(lac_context *ctx, int64_t width, int64_t height, co
 }
 
 static void a_cycle_is_what_its_definition_says(lac_context *ctx) {
-  static const int64_t SIZES[][2] = {{3, 3}, {3, 4}, {4, 3}, {9, 8}, {8, 9}, {12, 11}, {7, 2}, {3, 13}, {16, 3}};
+  static const int64_t SIZES[][2] = {{3, 3},   {3, 4}, {4, 3},  {9, 8},  {8, 9},
+                                     {12, 11}, {7, 2}, {3, 13}, {16, 3}, {131, 3}};
   for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; ++i) {
     for (int d = 0; d < 4; ++d) {
       for (int corners = 0; corners < 2; ++corners) {
@@ -198,8 +206,10 @@ static void a_cycle_is_what_its_definition_says(lac_context *ctx) {
         direct_case c = grid_make(w, h, corners, 0, 0.3, DTYPES[d]);
         direct_case tilted = grid_make(w, h, corners, 0.2, 0.3, DTYPES[d]);
         direct_case weak = grid_make(w, h, corners, 0, -1.2, DTYPES[d]);
+        direct_case gaps = grid_gaps(w, h, corners, 0, 0.3, 6, DTYPES[d]);
         lac_grid_set_parts((int64_t)i % 4);
         check_definition(ctx, w, h, &c, true);
+        if (w > 3) check_definition(ctx, w, h, &gaps, true);
         if (lac_dtype_real(DTYPES[d]) == LAC_F64) check_definition(ctx, w, h, &weak, true);  // else too near singular
         if (lac_dtype_is_complex(DTYPES[d])) tilted = grid_complex(tilted);
         check_definition(ctx, w, h, &tilted, false);
@@ -233,6 +243,31 @@ static void the_transposed_cycle_is_the_adjoint(lac_context *ctx) {
       case_check_adjoint(ctx, TABLE, &c, false, 0, 100, LAC_CONJUGATED, LAC_ADJOINT, false);
     }
   }
+}
+
+/// Coefficients at random; of a symmetric matrix large levels make half the entries, and the others are their mirrors.
+static void half_a_matrix_makes_the_cycle_of_the_whole(lac_context *ctx) {
+  enum { SIDE = 520 };
+  double *k = scratch(SIDE * SIDE * sizeof *k), worst = 0;
+  random_state random = random_start(5);
+  lac_array *results[2];
+  ref x[2];
+  for (int64_t i = 0; i < SIDE * SIDE; ++i) k[i] = 1 + (double)random_below(&random, 100);
+  direct_case c = grid_diffusion(SIDE, k);
+  for (int is_hermitian = 0; is_hermitian < 2; ++is_hermitian) {
+    multigrid_case s;
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, is_hermitian);
+    s.options.preconditioner.full_precision = true;
+    case_set_up(ctx, &s);
+    lac_array *b = case_random(ctx, &s, 1, 5);
+    results[is_hermitian] = case_apply(ctx, &s, LAC_PLAIN, b);
+    CHECK_OK(ref_download(ctx, results[is_hermitian], &x[is_hermitian]));
+    lac_array_destroy(&b);
+    case_close(&s);
+  }
+  for (int64_t i = 0; i < x[0].count; ++i) worst = fmax(worst, cabs(x[0].x[i] - x[1].x[i]));
+  CHECK(worst <= 1e-11 * ref_max(&x[0]));
+  lac_array_destroy(&results[0]), lac_array_destroy(&results[1]);
 }
 
 // -- as a preconditioner ---------------------------------------------------------------------------------------------
@@ -486,12 +521,12 @@ static void a_hierarchy_tells_of_its_levels(lac_context *ctx) {
 }
 
 CHECK_MAIN_OF("grid", a_cycle_is_what_its_definition_says, a_cycle_of_a_hermitian_matrix_is_hermitian,
-              the_transposed_cycle_is_the_adjoint, iterations_do_not_grow_with_the_grid,
-              all_dtypes_widths_and_precisions_need_few_iterations, jumps_of_the_coefficient_need_few_iterations,
-              nonsymmetric_matrices_are_solved_on_every_side, a_range_beyond_that_of_narrow_numbers_is_held,
-              zeros_on_the_diagonal_are_relaxed_too, the_phase_of_a_matrix_does_not_matter, a_singular_matrix_is_solved,
-              columns_do_not_meet, odd_diagonals_and_signs_give_finite_numbers,
-              rows_that_are_no_points_of_a_grid_are_refused, too_few_levels_are_refused,
-              an_empty_batch_and_no_columns_are_nothing_to_do, a_refresh_is_a_set_up_to_the_bit,
-              the_bits_do_not_depend_on_how_rows_are_cut, no_failing_allocation_does_harm,
-              a_hierarchy_tells_of_its_levels)
+              the_transposed_cycle_is_the_adjoint, half_a_matrix_makes_the_cycle_of_the_whole,
+              iterations_do_not_grow_with_the_grid, all_dtypes_widths_and_precisions_need_few_iterations,
+              jumps_of_the_coefficient_need_few_iterations, nonsymmetric_matrices_are_solved_on_every_side,
+              a_range_beyond_that_of_narrow_numbers_is_held, zeros_on_the_diagonal_are_relaxed_too,
+              the_phase_of_a_matrix_does_not_matter, a_singular_matrix_is_solved, columns_do_not_meet,
+              odd_diagonals_and_signs_give_finite_numbers, rows_that_are_no_points_of_a_grid_are_refused,
+              too_few_levels_are_refused, an_empty_batch_and_no_columns_are_nothing_to_do,
+              a_refresh_is_a_set_up_to_the_bit, the_bits_do_not_depend_on_how_rows_are_cut,
+              no_failing_allocation_does_harm, a_hierarchy_tells_of_its_levels)

@@ -25,7 +25,7 @@ enum {
   SETUP_LEAD = 8  // lines begin where cache lines do
 };
 
-enum { SETUP_LISTED = 1 << 16 };  // points of a grid whose matrix may be listed: many more than a dense inverse has
+enum { SETUP_LISTED = 1 << 14 };  // points of a grid whose matrix may be listed: more than a dense inverse has
 
 /// Lines of a row of cells: entries, by direction and colour; A P of three colours; weights.
 enum { SETUP_MATRIX = 9 * 4, SETUP_PRODUCT = 9 * 3 };
