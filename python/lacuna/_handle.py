@@ -99,9 +99,9 @@ class Handle:
     def hold(cls, c, number):
         """The Python object of a pointer that has none yet."""
         made = object.__new__(cls)
-        made._set(c=c, family=Family())
+        made.__dict__["c"] = c
         made._init()
-        made._set(key=(number, *made.sizes))
+        made.__dict__.update(family=Family(), key=(number, *made.sizes))
         HANDLES[number] = made
         return made
 
@@ -122,7 +122,7 @@ class Handle:
             found = HANDLES.get(number)
             if found is None:
                 found = cls.hold(c, number)
-                found._set(held=held)
+                found.__dict__["held"] = held
             return found
 
     def alike(self, pointer):

@@ -47,9 +47,12 @@ def pattern_of(matrix, width="auto"):
     if form == "dia":
         return interned(Pattern.from_dia, form, (matrix.offsets,), shape, matrix.data.shape[1], width)
     more = (shape, matrix.blocksize) if form == "bsr" else (shape,)
-    make = {"csr": Pattern.from_csr, "csc": Pattern.from_csc, "bsr": Pattern.from_bsr}[form]
-    used = matrix.indices[: max(matrix.indptr[-1], 0)]  # there may be room for more
-    return interned(make, form, (matrix.indptr, used), *more, width)
+    make = Pattern.from_csr if form == "csr" else Pattern.from_csc if form == "csc" else Pattern.from_bsr
+    offsets, used = matrix.indptr, matrix.indices
+    last = int(offsets[-1])
+    if last != len(used):  # there may be room for more
+        used = used[: max(last, 0)]
+    return interned(make, form, (offsets, used), *more, width)
 
 
 def from_scipy(matrix: Any, width: str = "auto") -> tuple[Pattern, NDArray[Any]]:

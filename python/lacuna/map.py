@@ -41,8 +41,8 @@ class Map(Handle):
         return cls.wrap(out[0])
 
     def _init(self):
-        self._set(inputs=lib.lac_map_inputs(self.c), outputs=lib.lac_map_outputs(self.c))
-        self._set(sizes=(self.inputs, self.outputs), _derived=Kept())
+        inputs, outputs = lib.lac_map_inputs(self.c), lib.lac_map_outputs(self.c)
+        self._set(inputs=inputs, outputs=outputs, sizes=(inputs, outputs), _derived=Kept())
 
     @staticmethod
     def sized(inputs, outputs):

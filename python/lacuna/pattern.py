@@ -32,6 +32,7 @@ _WIDTHS = {
     "64/32": lib.LAC_WIDTH_64_32,
     "64/64": lib.LAC_WIDTH_64_64,
 }
+_PATTERN, _MAP, _PAIR = ffi.typeof("lac_pattern **"), ffi.typeof("lac_map **"), ffi.typeof("int64_t[2]")
 _WORDS, _AUTO = (str, int, float, np.generic, Handle), ("method", "auto")
 _TRIANGLES = {"lower": lib.LAC_TRIANGLE_LOWER, "upper": lib.LAC_TRIANGLE_UPPER}
 
@@ -56,12 +57,14 @@ class Pattern(Handle):
     )
 
     def _init(self):
-        shape = lib.lac_pattern_rows(self.c), lib.lac_pattern_cols(self.c)
-        br, bc = ffi.new("int64_t *"), ffi.new("int64_t *")
-        lib.lac_pattern_blocks(self.c, br, bc)
-        self._set(blocks=(br[0], bc[0]), shape=shape, nnz=lib.lac_pattern_nnz(self.c))
-        self._set(sizes=(*shape, self.nnz) if self.blocks == (1, 1) else ())
-        self._set(entries=None, _structure=None, _derived=Kept())
+        c, sides = self.c, ffi.new(_PAIR)
+        rows, cols, nnz = lib.lac_pattern_rows(c), lib.lac_pattern_cols(c), lib.lac_pattern_nnz(c)
+        lib.lac_pattern_blocks(c, sides, sides + 1)
+        blocks = sides[0], sides[1]
+        self._set(
+            blocks=blocks, shape=(rows, cols), nnz=nnz, sizes=(rows, cols, nnz) if blocks == (1, 1) else (),
+            entries=None, _structure=None, _derived=Kept(),
+        )  # fmt: skip
 
     @staticmethod
     def sized(rows, cols, nnz):
@@ -69,7 +72,7 @@ class Pattern(Handle):
 
     @classmethod
     def _build(cls, function, *arguments, width, ctx=None):
-        ctx, out, entries = ctx or context(), ffi.new("lac_pattern **"), ffi.new("lac_map **")
+        ctx, out, entries = ctx or context(), ffi.new(_PATTERN), ffi.new(_MAP)
         ctx.check(function(ctx.c, *arguments, word("width", width, _WIDTHS), out, entries))
         pattern = cls.wrap(out[0])
         pattern._set(entries=Map.wrap(entries[0]))

@@ -187,10 +187,12 @@ class Factor(Handle):
 
     def _init(self):
         meta, pattern = lib.lac_factor_meta(self.c), lib.lac_factor_pattern(self.c)
-        self._set(shape=(lib.lac_pattern_rows(pattern), lib.lac_pattern_cols(pattern)), dtype=BY_CODE[meta.dtype])
-        self._set(batch=tuple(meta.shape[d] for d in range(meta.ndim - 1)), nnz=meta.shape[meta.ndim - 1])
-        is_single = not self.batch and lib.lac_pattern_nnz(pattern) == self.nnz  # one matrix without blocks
-        self._set(_count=self.nnz if is_single else -1)
+        *batch, nnz = [meta.shape[d] for d in range(meta.ndim)]
+        is_single = not batch and lib.lac_pattern_nnz(pattern) == nnz  # one matrix without blocks
+        shape = lib.lac_pattern_rows(pattern), lib.lac_pattern_cols(pattern)
+        self._set(
+            shape=shape, dtype=BY_CODE[meta.dtype], batch=tuple(batch), nnz=nnz, _count=nnz if is_single else -1
+        )
 
     @property
     def pattern(self) -> Pattern:

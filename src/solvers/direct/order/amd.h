@@ -7,6 +7,8 @@
 
 #include "solvers/direct/order/elimination.h"
 
+enum { LAC_AMD_NONE = -1 };  // no vertex
+
 /// What one visit of a variable or element reads, side by side.
 typedef struct amd_node {
   int64_t start;     // of its list
@@ -48,6 +50,13 @@ void lac_amd_clear(amd *graph);
 /// Eliminate variables of at most two neighbours, and those that become so, where it is many: they begin the order,
 /// with a degree of -1 (ordering_series.c).
 lac_status lac_amd_series(lac_context *ctx, amd *graph, bool has_aside, int32_t *order);
+
+/// Places of all pivots, which come in the order of their elimination, and of what went with them. The pivots stay in
+/// `bucket`, and the tree in `list`: which pivot absorbed each, by numbers.
+void lac_amd_postorder(amd *graph, const int32_t *pivots, int32_t count, int32_t *order);
+
+/// The cost of variables that were set aside, after that.
+void lac_amd_count_aside(amd *graph, const lac_graph *from, const int32_t *aside, int32_t count);
 
 /// Count columns of L for `together` variables that are eliminated together: each has those after it, and `others`.
 void lac_amd_count(amd *graph, int32_t together, int32_t others);

@@ -43,9 +43,9 @@ static int32_t series_ends(const amd *g, int32_t i, int32_t ends[2]) {
 
 static void series_take(series *s, int32_t v, const int32_t ends[2]) {
   amd *g = s->g;
-  int32_t degree = g->node[v].degree;
-  g->ends[2 * s->count] = degree > 0 ? ends[0] : -1;
-  g->ends[2 * s->count + 1] = degree > 1 ? ends[1] : -1;
+  int32_t degree = g->node[v].degree, *kept = g->ends + 2 * (int64_t)s->count;
+  kept[0] = degree > 0 ? ends[0] : LAC_AMD_NONE;
+  kept[1] = degree > 1 ? ends[1] : LAC_AMD_NONE;
   s->order[s->count++] = v;
   g->weight[v] = 0;
   g->node[v].degree = -1;
