@@ -215,8 +215,10 @@ def test_the_solvers_of_a_pattern_are_the_latest():
     lambda a, b: ls.spsolve(a, b, "NATURAL"), lambda a, b: ls.spilu(a).solve(b), lambda a, b: ls.lsqr(a, b, damp=0.1),
 ])  # fmt: skip
 def test_scipys_functions_analyse_a_pattern_once(call, monkeypatch):
-    m, made, filled = matrix(30, 30), [], lacuna.solver.filled
-    monkeypatch.setattr(lacuna.solver, "filled", lambda *asked: made.append(asked) or filled(*asked))
+    m, made = matrix(30, 30), []
+    for name in ("filled", "chosen"):  # every solver is made of options that one of them gives
+        given = getattr(lacuna.solver, name)
+        monkeypatch.setattr(lacuna.solver, name, lambda *asked, given=given: made.append(asked) or given(*asked))
     a = (m + m.T + 20 * sp.eye_array(30)).tocsr()
     call(a, np.ones(30)), call(2 * a, np.ones(30))
     assert len(made) == 1
