@@ -149,16 +149,16 @@ static void triangle_free(triangle *t) {
 
 #ifdef HAVE_CUSPARSE
 
-#define FUNCTIONS(F)                                                                             \
-  F(cusparseCreate)                                                                              \
-  F(cusparseSetStream)                                                                           \
-  F(cusparseCreateCsr)                                                                           \
-  F(cusparseCreateDnVec)                                                                         \
-  F(cusparseSpMatSetAttribute)                                                                   \
-  F(cusparseSpSV_createDescr)                                                                    \
-  F(cusparseSpSV_bufferSize)                                                                     \
-  F(cusparseSpSV_analysis) F(cusparseSpSV_solve) F(cusparseDestroySpMat) F(cusparseDestroyDnVec) \
-      F(cusparseSpSV_destroyDescr)
+#define FUNCTIONS(F)           \
+  F(cusparseCreate)            \
+  F(cusparseSetStream)         \
+  F(cusparseCreateCsr)         \
+  F(cusparseCreateDnVec)       \
+  F(cusparseSpMatSetAttribute) \
+  F(cusparseSpSV_createDescr)  \
+  F(cusparseSpSV_bufferSize)   \
+  F(cusparseSpSV_analysis)     \
+  F(cusparseSpSV_solve) F(cusparseDestroySpMat) F(cusparseDestroyDnVec) F(cusparseSpSV_destroyDescr)
 #define MEMBER(name) __typeof__(&name) name;
 
 typedef struct peer {
