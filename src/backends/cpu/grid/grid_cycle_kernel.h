@@ -66,7 +66,7 @@ static void FN(relax)(const cycle_job *j, const T *planes, const FN(hand) * h, c
   const REAL sign = (REAL)j->sign;
   const T *reciprocal = planes + FN(at)(&j->grid, cell, colour), *own = b + colour * j->grid.stride + 1;
   T *y = FN(row)(j, h->rows, cell, colour), *kept = FN(row)(j, h->kept, cell, colour);
-  FN(terms) t;
+  FN(terms) t = {{NULL}, {NULL}};
   FN(gather)(j, planes, h->rows, cell, colour, reach, &t);
   if (reach->count == 0) FN(sum_terms)(n, 0, false, sign, &t, own, reciprocal, kept, y);
   if (reach->count == 4 && keeps) FN(sum_terms)(n, 4, true, sign, &t, own, reciprocal, kept, y);
@@ -82,7 +82,7 @@ static void FN(remain)(const cycle_job *j, const T *planes, const FN(hand) * h, 
   const T *own = b + colour * j->grid.stride + 1;
   T *kept = FN(row)(j, h->kept, cell, colour);
   const grid_reach *reach = grid_neighbours(&j->grid);
-  FN(terms) t;
+  FN(terms) t = {{NULL}, {NULL}};
   FN(gather)(j, planes, h->rows, cell, colour, reach, &t);
   if (reach->count == 4) FN(sum_terms)(n, 4, false, (REAL)j->sign, &t, own, NULL, kept, r);
   if (reach->count == 8) FN(sum_terms)(n, 8, false, (REAL)j->sign, &t, own, NULL, kept, r);
