@@ -96,6 +96,13 @@ lac_status krylov_bases_open(krylov *k);
 void krylov_bases_close(krylov *k);
 lac_status krylov_free_of(krylov *k, const krylov_basis *basis, lac_array *y);
 
+/// Tell the columns that run whether their true residuals may be rounding, so that they find out soon; no true residual
+/// is known yet; a column whose residual does not fall any more has arrived all the same where that is rounding of A x.
+/// Not so where x itself has grown as only a singular matrix lets it (rounding.c).
+lac_status krylov_warn(krylov *k);
+void krylov_forget(krylov *k);
+lac_status krylov_attain(krylov *k);
+
 /// What became of it (report.c).
 void krylov_tell(const krylov *k, lac_solve_report *report);
 
