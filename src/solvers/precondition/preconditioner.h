@@ -101,7 +101,7 @@ lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is
 lac_status lac_multigrid_is_grid(lac_context *ctx, const lac_pattern *pattern, bool *is_grid);
 
 /// That grid; its width is 0 where there is none.
-lac_status lac_multigrid_grid(lac_context *ctx, const lac_pattern *pattern, lac_grid *grid);
+lac_status lac_multigrid_grid(lac_context *ctx, const lac_pattern *pattern, lac_grid *out);
 
 /// Look for nodes, on a backend with the kernels of smoothed aggregation; how many unknowns they have, 1 where there
 /// are no nodes, or they are not known yet.

@@ -56,7 +56,7 @@ lac_status lac_amd_series(lac_context *ctx, amd *graph, bool has_aside, int32_t 
 void lac_amd_postorder(amd *graph, const int32_t *pivots, int32_t count, int32_t *order);
 
 /// The cost of variables that were set aside, after that.
-void lac_amd_count_aside(amd *graph, const lac_graph *from, const int32_t *aside, int32_t count);
+void lac_amd_count_aside(amd *g, const lac_graph *graph, const int32_t *aside, int32_t count);
 
 /// Count columns of L for `together` variables that are eliminated together: each has those after it, and `others`.
 void lac_amd_count(amd *graph, int32_t together, int32_t others);

@@ -35,6 +35,7 @@ static void series_wait(series *s, int32_t i) {
 static int32_t series_ends(const amd *g, int32_t i, int32_t ends[2]) {
   const int32_t *list = g->list + g->node[i].start;
   int32_t count = 0;
+  ends[0] = ends[1] = LAC_AMD_NONE;
   for (int32_t q = 0; count < g->node[i].degree; q++) {
     if (g->weight[list[q]] > 0) ends[count++] = list[q];
   }
