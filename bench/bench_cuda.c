@@ -18,6 +18,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cuda_must.h"
+
 enum { COLUMNS = 128, WARM = 3, ROUNDS = 21, SAMPLES = 2000, MOST_SIDE = 5000 };
 
 typedef struct bench {
@@ -36,18 +38,6 @@ typedef struct bench {
   double bandwidth;  // GB/s of a copy
   int missed;
 } bench;
-
-static void must(lac_context *ctx, lac_status status) {
-  if (status == LAC_OK) return;
-  fprintf(stderr, "%s\n", lac_context_error(ctx));
-  exit(1);
-}
-
-static void must_cuda(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  fprintf(stderr, "%s\n", cudaGetErrorString(error));
-  exit(1);
-}
 
 static void *take(size_t bytes) {
   void *block = malloc(bytes);

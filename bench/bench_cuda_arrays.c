@@ -14,6 +14,7 @@
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
 
+#include "cuda_must.h"
 #include "kernels/kernels.h"
 
 enum { WARM = 2, ROUNDS = 11 };
@@ -41,18 +42,6 @@ struct job {
   uint32_t mask;
   lac_array *x, *y, *out;
 };
-
-static void must(lac_context *ctx, lac_status status) {
-  if (status == LAC_OK) return;
-  fprintf(stderr, "%s\n", lac_context_error(ctx));
-  exit(1);
-}
-
-static void must_cuda(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  fprintf(stderr, "%s\n", cudaGetErrorString(error));
-  exit(1);
-}
 
 // -- kernels ---------------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,8 @@
 #include <lacuna/plain.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "cuda_must.h"
 #if defined(__has_include)
 #if __has_include(<cusparse.h>)
 #include <cusparse.h>
@@ -32,18 +34,6 @@ static cudaStream_t stream;
 static cudaEvent_t events[2];
 static char device_name[256];
 static int missed;
-
-static void must(lac_status status) {
-  if (status == LAC_OK) return;
-  fprintf(stderr, "%s\n", lac_context_error(ctx));
-  exit(1);
-}
-
-static void must_cuda(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  fprintf(stderr, "%s\n", cudaGetErrorString(error));
-  exit(1);
-}
 
 static void *take(size_t bytes) {
   void *block = malloc(bytes ? bytes : 1);
@@ -93,7 +83,7 @@ typedef struct triangle {
 
 static void run_ours(void *opaque) {
   triangle *t = opaque;
-  must(lac_run_trisolve(ctx, t->pattern, t->values, t->b, t->which, t->diagonal, LAC_PLAIN, &t->x));
+  must(ctx, lac_run_trisolve(ctx, t->pattern, t->values, t->b, t->which, t->diagonal, LAC_PLAIN, &t->x));
 }
 
 static double number(const void *host, lac_dtype dtype, int64_t i) {
@@ -105,9 +95,9 @@ static double residual(const triangle *t) {
   size_t size = lac_dtype_size(t->dtype);
   void *a = take((size_t)t->nnz * size), *b = take((size_t)t->n * size), *x = take((size_t)t->n * size);
   double worst = 0;
-  must(lac_array_read(ctx, t->values, a));
-  must(lac_array_read(ctx, t->b, b));
-  must(lac_array_read(ctx, t->x, x));
+  must(ctx, lac_array_read(ctx, t->values, a));
+  must(ctx, lac_array_read(ctx, t->b, b));
+  must(ctx, lac_array_read(ctx, t->x, x));
   for (int64_t i = 0; i < t->n; i++) {
     double sum = number(b, t->dtype, i), terms = fabs(sum);
     if (t->diagonal == LAC_DIAGONAL_UNIT) sum -= number(x, t->dtype, i), terms += fabs(number(x, t->dtype, i));
@@ -132,8 +122,8 @@ static void make_sides(triangle *t) {
       ((double *)host)[i] = value;
     }
   }
-  must(lac_array_from(ctx, t->dtype, 2, (int64_t[]){t->n, 1}, host, LAC_OWNERSHIP_COPY, &t->b));
-  must(lac_array_create(ctx, t->dtype, 2, (int64_t[]){t->n, 1}, &t->x));
+  must(ctx, lac_array_from(ctx, t->dtype, 2, (int64_t[]){t->n, 1}, host, LAC_OWNERSHIP_COPY, &t->b));
+  must(ctx, lac_array_create(ctx, t->dtype, 2, (int64_t[]){t->n, 1}, &t->x));
   free(host);
 }
 
@@ -307,8 +297,8 @@ static void bench_chain(int64_t n) {
     values[z] = 2, t.columns[z++] = (int32_t)i;
   }
   t.offsets[n] = (int32_t)t.nnz;
-  must(lac_pattern_from_csr(ctx, n, n, LAC_I32, t.offsets, t.columns, LAC_WIDTH_AUTO, &t.pattern, NULL));
-  must(lac_array_from(ctx, LAC_F32, 1, &t.nnz, values, LAC_OWNERSHIP_COPY, &t.values));
+  must(ctx, lac_pattern_from_csr(ctx, n, n, LAC_I32, t.offsets, t.columns, LAC_WIDTH_AUTO, &t.pattern, NULL));
+  must(ctx, lac_array_from(ctx, LAC_F32, 1, &t.nnz, values, LAC_OWNERSHIP_COPY, &t.values));
   make_sides(&t);
   bench_triangle("SpTRSV, chain, f32", &t, 0.05);
   triangle_free(&t);
@@ -338,13 +328,13 @@ typedef struct elimination {
 
 static void run_elimination(void *opaque) {
   elimination *e = opaque;
-  must(lac_run_lu_values(ctx, e->pattern, e->values, NULL, LAC_PIVOTS_NONZERO, &e->lu));
+  must(ctx, lac_run_lu_values(ctx, e->pattern, e->values, NULL, LAC_PIVOTS_NONZERO, &e->lu));
 }
 
 /// The rows of t's pattern, in integers of 32 bits.
 static void read_rows(triangle *t) {
   int64_t *offsets = take((size_t)(t->n + 1) * sizeof *offsets), *columns = take((size_t)t->nnz * sizeof *columns);
-  must(lac_pattern_read(t->pattern, offsets, columns, NULL));
+  must(ctx, lac_pattern_read(t->pattern, offsets, columns, NULL));
   t->offsets = take((size_t)(t->n + 1) * sizeof *t->offsets), t->columns = take((size_t)t->nnz * sizeof *t->columns);
   for (int64_t i = 0; i <= t->n; i++) t->offsets[i] = (int32_t)offsets[i];
   for (int64_t z = 0; z < t->nnz; z++) t->columns[z] = (int32_t)columns[z];
@@ -357,8 +347,8 @@ static void bench_factor(const char *name, const elimination *e, int64_t n, lac_
   lac_map *map = NULL;
   bool lower = which == LAC_TRIANGLE_LOWER;
   t.diagonal = lower ? LAC_DIAGONAL_UNIT : LAC_DIAGONAL_STORED;
-  must(lac_pattern_triangle(ctx, e->pattern, which, lower ? -1 : 0, &t.pattern, &map));
-  must(lac_run_remap(ctx, map, e->lu, LAC_PLAIN, &t.values));
+  must(ctx, lac_pattern_triangle(ctx, e->pattern, which, lower ? -1 : 0, &t.pattern, &map));
+  must(ctx, lac_run_remap(ctx, map, e->lu, LAC_PLAIN, &t.values));
   t.nnz = lac_pattern_nnz(t.pattern);
   read_rows(&t);
   make_sides(&t);
@@ -374,9 +364,9 @@ static void bench_cube(int64_t side) {
   elimination e = {0};
   cube(side, offsets, columns, values);
   nnz = offsets[n];
-  must(lac_pattern_from_csr(ctx, n, n, LAC_I32, offsets, columns, LAC_WIDTH_AUTO, &e.pattern, NULL));
-  must(lac_array_from(ctx, LAC_F64, 1, &nnz, values, LAC_OWNERSHIP_COPY, &e.values));
-  must(lac_array_create(ctx, LAC_F64, 1, &nnz, &e.lu));
+  must(ctx, lac_pattern_from_csr(ctx, n, n, LAC_I32, offsets, columns, LAC_WIDTH_AUTO, &e.pattern, NULL));
+  must(ctx, lac_array_from(ctx, LAC_F64, 1, &nnz, values, LAC_OWNERSHIP_COPY, &e.values));
+  must(ctx, lac_array_create(ctx, LAC_F64, 1, &nnz, &e.lu));
   double first = once(run_elimination, &e);
   row("ILU(0) of the cube, f64", n, LAC_F64, first, median(run_elimination, &e), 0, 0, 0, 0);
   bench_factor("its L, f64", &e, n, LAC_TRIANGLE_LOWER);
@@ -394,7 +384,7 @@ int main(int argc, char **argv) {
   must_cuda(cudaGetDeviceProperties(&device, 0));
   snprintf(device_name, sizeof device_name, "%s", device.name);
   must_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  must(lac_context_set_stream(ctx, stream));
+  must(ctx, lac_context_set_stream(ctx, stream));
   for (int i = 0; i < 2; i++) must_cuda(cudaEventCreate(&events[i]));
   printf("triangular solves, ms, %s\n%-30s %10s %10s %10s %10s %9s\n", device_name, "row", "first", "median",
          "analysis", "cuSPARSE", "error");

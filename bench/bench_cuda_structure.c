@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "cuda_must.h"
 #include "core/pattern/pattern_impl.h"
 #include "core/random.h"
 #include "kernels/kernels.h"
@@ -32,18 +33,6 @@ typedef struct grid {
   int32_t *place;                    // the slot of each shuffled entry
   int32_t *device_row, *device_col;  // the same on the device
 } grid;
-
-static void must(lac_context *ctx, lac_status status) {
-  if (status == LAC_OK) return;
-  fprintf(stderr, "%s\n", lac_context_error(ctx));
-  exit(1);
-}
-
-static void must_cuda(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  fprintf(stderr, "%s\n", cudaGetErrorString(error));
-  exit(1);
-}
 
 static void *take(int64_t count, size_t size) {
   void *block = malloc((size_t)count * size);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file levels.c
-/// Level sets: found in one walk over the rows, in the order of substitution, and a counting sort.
+/// Level sets: the levels of rows (kernels/triangle.h), and a counting sort.
 
 #include "backends/cpu/solves/levels.h"
+
+#include "kernels/triangle.h"
 
 static void levels_free(lac_object *object) {
   cpu_levels *levels = (cpu_levels *)object;
@@ -16,21 +18,6 @@ static const lac_kind levels_kind = {"levels", levels_free};
 static int levels_match(const lac_object *object, const void *key) {
   const cpu_levels *kept = (const cpu_levels *)object, *wanted = key;
   return kept->transposed == wanted->transposed && kept->is_lower == wanted->is_lower;
-}
-
-/// The level of each row; returns how many levels there are.
-static int64_t levels_find(const lac_rows *rows, bool is_lower, int64_t *level) {
-  int64_t count = 0;
-  for (int64_t n = 0; n < rows->rows; ++n) {
-    int64_t i = is_lower ? n : rows->rows - 1 - n, mine = 0, end = lac_buffer_get(rows->offsets, i + 1);
-    for (int64_t p = lac_buffer_get(rows->offsets, i); p < end; ++p) {
-      int64_t j = lac_buffer_get(rows->columns, p);
-      if (j != i && level[j] >= mine) mine = level[j] + 1;
-    }
-    level[i] = mine;
-    if (mine >= count) count = mine + 1;
-  }
-  return count;
 }
 
 /// The rows sorted by level.
@@ -51,7 +38,7 @@ static lac_status levels_make(lac_context *ctx, const lac_rows *rows, int64_t wo
   int64_t *level = NULL, total = rows->rows + rows->columns->count;
 
   LAC_ALLOC(level, rows->rows);
-  levels->count = levels_find(rows, levels->is_lower, level);
+  levels->count = lac_triangle_levels(rows, levels->is_lower, level);
   if (levels->count * work > total) levels->count = 0;
   if (levels->count) LAC_TRY(levels_sort(ctx, rows, level, levels));
 done:

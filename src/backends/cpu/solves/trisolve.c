@@ -14,6 +14,7 @@
 
 #include "backends/cpu/solves/levels.h"
 #include "backends/cpu/base/types.h"
+#include "kernels/triangle.h"
 
 #include <omp.h>
 #include <stdatomic.h>
@@ -48,18 +49,6 @@ typedef void (*solve_rows)(const solve_job *job, int64_t item, int64_t begin, in
 static const solve_rows solve_level[4][4] = TABLE_INDEXED(solve_level);
 
 // -- the diagonal ----------------------------------------------------------------------------------------------------
-
-static lac_status require_diagonal(lac_context *ctx, const lac_band *band, lac_triangle triangle) {
-  lac_status status = LAC_OK;
-  int64_t row = triangle == LAC_TRIANGLE_LOWER ? band->last_without : band->first_without;
-
-  LAC_CHECK(
-      row < 0, LAC_ERR_SINGULAR,
-      "trisolve: row %lld has no diagonal entry; store one in every row, or solve with LAC_DIAGONAL_UNIT for ones",
-      (long long)row);
-done:
-  return status;
-}
 
 /// Name the first zero on the diagonal, which a solve has met.
 static lac_status name_zero(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, const lac_array *a) {
@@ -165,7 +154,7 @@ lac_status cpu_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle tri
 
   if (x->count == 0) return LAC_OK;
   LAC_TRY(lac_pattern_band(ctx, p, &band));
-  if (!job.is_unit) LAC_TRY(require_diagonal(ctx, band, triangle));
+  if (!job.is_unit) LAC_TRY(lac_triangle_require_diagonal(ctx, band, triangle));
   lac_batch_init(&job.batch, 3, metas, (const int[]){1, 2, 2});
   if (k == 1 && is_chain(p, band, triangle, job.is_unit)) {
     cpu_split(cpu_threads(ctx, p->nnz * job.batch.count), job.batch.count, 1, solve_chains[dtype], &job);

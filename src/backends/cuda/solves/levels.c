@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file levels.c
-/// Level sets: found in one walk over the rows, in the order of substitution, and a counting sort.
+/// Level sets: the levels of rows (kernels/triangle.h), and a counting sort.
 
 #include "backends/cuda/solves/levels.h"
+
+#include "kernels/triangle.h"
 
 static void levels_free(lac_object *object) {
   cuda_levels *levels = (cuda_levels *)object;
@@ -15,21 +17,6 @@ static const lac_kind levels_kind = {"cuda levels", levels_free};
 static int levels_match(const lac_object *object, const void *key) {
   const cuda_levels *kept = (const cuda_levels *)object, *wanted = key;
   return kept->transposed == wanted->transposed && kept->is_lower == wanted->is_lower;
-}
-
-/// The level of each row; returns how many levels there are.
-static int64_t levels_find(const lac_rows *rows, bool is_lower, int64_t *level) {
-  int64_t count = 0;
-  for (int64_t n = 0; n < rows->rows; ++n) {
-    int64_t i = is_lower ? n : rows->rows - 1 - n, mine = 0, end = lac_buffer_get(rows->offsets, i + 1);
-    for (int64_t p = lac_buffer_get(rows->offsets, i); p < end; ++p) {
-      int64_t j = lac_buffer_get(rows->columns, p);
-      if ((is_lower ? j < i : j > i) && level[j] >= mine) mine = level[j] + 1;
-    }
-    level[i] = mine;
-    if (mine >= count) count = mine + 1;
-  }
-  return count;
 }
 
 /// The rows sorted by level.
@@ -55,7 +42,7 @@ static lac_status levels_make(lac_context *ctx, const lac_pattern *p, cuda_level
   LAC_TRY(lac_pattern_walk(ctx, p, levels->transposed, &rows));
   LAC_TRY(lac_rows_host(ctx, &rows));
   LAC_ALLOC(level, rows.rows);
-  levels->count = levels_find(&rows, levels->is_lower, level);
+  levels->count = lac_triangle_levels(&rows, levels->is_lower, level);
   LAC_TRY(levels_sort(ctx, &rows, level, levels));
 done:
   lac_free(level);

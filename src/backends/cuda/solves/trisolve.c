@@ -9,20 +9,9 @@
 
 #include "backends/cuda/solves/levels.h"
 #include "backends/cuda/solves/solves.h"
+#include "kernels/triangle.h"
 
 enum { NARROW_LEVELS = 64 };  // fewer levels cost less than the kernels of a scan
-
-static lac_status require_diagonal(lac_context *ctx, const lac_band *band, lac_triangle triangle) {
-  lac_status status = LAC_OK;
-  int64_t row = triangle == LAC_TRIANGLE_LOWER ? band->last_without : band->first_without;
-
-  LAC_CHECK(
-      row < 0, LAC_ERR_SINGULAR,
-      "trisolve: row %lld has no diagonal entry; store one in every row, or solve with LAC_DIAGONAL_UNIT for ones",
-      (long long)row);
-done:
-  return status;
-}
 
 /// Name the first zero on the diagonal, if there is one.
 static lac_status name_zero(lac_context *ctx, const cuda_trisolve_job *job, int64_t items) {
@@ -88,7 +77,7 @@ lac_status cuda_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle tr
 
   if (x->count == 0) return LAC_OK;
   LAC_TRY(lac_pattern_band(ctx, p, &band));
-  if (!job.is_unit) LAC_TRY(require_diagonal(ctx, band, triangle));
+  if (!job.is_unit) LAC_TRY(lac_triangle_require_diagonal(ctx, band, triangle));
   LAC_TRY(cuda_rows_of(ctx, p, transposed, &job.rows));
   LAC_TRY(cuda_levels_get(ctx, p, transposed, job.is_lower, &levels));
   job.batch = cuda_batch_of(a, b, x, core, p->nnz, p->rows * k);
