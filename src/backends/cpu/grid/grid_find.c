@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file grid_find.c
-/// Whether the entries of a pattern lead to neighbours on a rectangular grid, and on which one. What is found is kept
-/// with the pattern: whoever weighs, chooses and sets up asks for it.
+/// Whether the entries of a pattern lead to neighbours on a rectangular grid, and on which one.
 
 #include <stdatomic.h>
 
@@ -80,10 +79,11 @@ static bool is_grid(lac_context *ctx, const lac_pattern *pattern, int64_t width,
   return true;
 }
 
-static lac_status find(lac_context *ctx, const lac_pattern *pattern, lac_grid *grid, int64_t *stray) {
+lac_status cpu_grid_found(lac_context *ctx, const lac_pattern *pattern, lac_grid *grid, int64_t *stray) {
   lac_status status = LAC_OK;
   int64_t step = pattern->rows / FIND_SAMPLES + 1, away = 0;
 
+  *grid = (lac_grid){0};
   *stray = -1;
   LAC_TRY(lac_pattern_host(ctx, pattern));
   if (pattern->nnz == 0 || pattern->rows != pattern->cols) goto done;
@@ -96,32 +96,5 @@ static lac_status find(lac_context *ctx, const lac_pattern *pattern, lac_grid *g
   }
   if (!is_grid(ctx, pattern, away, grid, stray)) (void)is_grid(ctx, pattern, away - 1, grid, stray);
 done:
-  return status;
-}
-
-typedef struct find_result {
-  lac_object object;
-  lac_grid grid;
-  int64_t stray;
-} find_result;
-
-static void result_destroy(lac_object *object) { lac_free(object); }
-
-static const lac_kind result_kind = {"grid", result_destroy};
-
-lac_status cpu_grid_found(lac_context *ctx, const lac_pattern *pattern, lac_grid *grid, int64_t *stray) {
-  lac_status status = LAC_OK;
-  find_result *result = (find_result *)lac_pattern_find_cached(pattern, &result_kind, NULL, NULL);
-
-  if (!result) {
-    LAC_ALLOC(result, 1);
-    lac_object_init(&result->object, &result_kind);
-    LAC_TRY(find(ctx, pattern, &result->grid, &result->stray));
-    LAC_TRY(lac_pattern_add_cached(ctx, pattern, &result->object, (int64_t)sizeof *result));
-  }
-  *grid = result->grid;
-  *stray = result->stray;
-done:
-  lac_object_release(result);
   return status;
 }

@@ -16,6 +16,7 @@
 #include "kernels/grid.h"
 #include "kernels/pairwise.h"
 #include "solvers/krylov/krylov.h"
+#include "solvers/precondition/multigrid/grid/grid.h"
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 
 extern const lac_preconditioner_table lac_preconditioner_pairwise;  // pairwise.c
@@ -106,7 +107,7 @@ lac_status lac_multigrid_grid(lac_context *ctx, const lac_pattern *pattern, lac_
   lac_grid grid = {0};
   int64_t stray = 0;
 
-  if (multigrid_has_grids(ctx)) LAC_TRY(ctx->kernels->grid->found(ctx, pattern, &grid, &stray));
+  if (multigrid_has_grids(ctx)) LAC_TRY(grid_of_pattern(ctx, pattern, &grid, &stray));
   *out = grid.width >= CHOICE_NARROW && grid.height >= CHOICE_NARROW ? grid : (lac_grid){0};
 done:
   return status;

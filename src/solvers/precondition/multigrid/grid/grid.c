@@ -14,6 +14,37 @@ typedef struct grid_part {
   grid_hierarchy *hierarchy;
 } grid_part;
 
+// -- the grid of a pattern -------------------------------------------------------------------------------------------
+
+typedef struct grid_found {
+  lac_object object;
+  lac_grid grid;
+  int64_t stray;
+} grid_found;
+
+static void found_destroy(lac_object *object) { lac_free(object); }
+
+static const lac_kind found_kind = {"grid", found_destroy};
+
+lac_status grid_of_pattern(lac_context *ctx, const lac_pattern *pattern, lac_grid *grid, int64_t *stray) {
+  lac_status status = LAC_OK;
+  grid_found *found = (grid_found *)lac_pattern_find_cached(pattern, &found_kind, NULL, NULL);
+
+  if (!found) {
+    LAC_ALLOC(found, 1);
+    lac_object_init(&found->object, &found_kind);
+    LAC_TRY(ctx->kernels->grid->found(ctx, pattern, &found->grid, &found->stray));
+    LAC_TRY(lac_pattern_add_cached(ctx, pattern, &found->object, (int64_t)sizeof *found));
+  }
+  *grid = found->grid;
+  *stray = found->stray;
+done:
+  lac_object_release(found);
+  return status;
+}
+
+// -- the table -------------------------------------------------------------------------------------------------------
+
 static void grid_destroy(void *self) {
   grid_part *part = self;
   if (!part) return;
@@ -42,7 +73,7 @@ static lac_status grid_create(lac_context *ctx, const lac_setup *setup, void **o
   LAC_CHECK(ctx->kernels->grid && ctx->kernels->magnitudes && ctx->kernels->matmul && ctx->kernels->cast,
             LAC_ERR_UNSUPPORTED, "multigrid: the backend \"%s\" has no kernels for grids; use a CPU context",
             ctx->backend->name);
-  LAC_TRY(ctx->kernels->grid->found(ctx, setup->pattern, &grid, &stray));
+  LAC_TRY(grid_of_pattern(ctx, setup->pattern, &grid, &stray));
   LAC_CHECK(grid.width > 0 || stray >= 0, LAC_ERR_ARG,
             "multigrid: the %lld rows are not the points of a rectangular grid: entries show no width of at least 3 "
             "columns that divides them; use another kind",

@@ -20,6 +20,9 @@ typedef struct grid_hierarchy {
   lac_array *inverse;                 // [items, n, n] of the last
 } grid_hierarchy;
 
+/// What the backend finds (kernels/grid.def, `found`), kept with the pattern: whoever weighs, chooses and sets up asks.
+lac_status grid_of_pattern(lac_context *ctx, const lac_pattern *pattern, lac_grid *grid, int64_t *stray);
+
 /// The hierarchy of a matrix on a grid.
 lac_status grid_hierarchy_create(lac_context *ctx, const lac_setup *setup, const lac_grid *grid, grid_hierarchy **out);
 void grid_hierarchy_destroy(grid_hierarchy *h);
