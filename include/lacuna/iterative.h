@@ -43,6 +43,9 @@ typedef struct lac_solve_report {
   double forward_error;   ///< an estimate of the relative error of x where that is in doubt; 0: it is not in doubt
   char reason[240];       ///< the ending as a sentence
   char warning[240];      ///< a sentence where few digits of x are certain; else ""
+  /// The names of the method and of the preconditioner that solved, where the report was asked for beforehand
+  /// (lac_factor_iterate, lac_solve_from); else "". They live as long as the library.
+  const char *method, *preconditioner;
 } lac_solve_report;
 
 /// Apply a preconditioner of the caller's: y = op(B) x, where B is an approximate inverse of A.

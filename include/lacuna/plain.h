@@ -231,6 +231,9 @@ LAC_API lac_status lac_run_solve_with(lac_context *ctx, const lac_factor *factor
                                       const lac_array *b, lac_form op, lac_array **result);
 LAC_API lac_status lac_run_solve(lac_context *ctx, const lac_solver *solver, const lac_array *a, const lac_array *b,
                                  lac_form op, lac_array **result);
+LAC_API lac_status lac_run_solve_from(lac_context *ctx, const lac_solver *solver, const lac_array *a,
+                                      const lac_array *b, const lac_array *x0, lac_form op, bool reports,
+                                      lac_array **result);
 LAC_API lac_status lac_run_solve_operator(lac_context *ctx, lac_tape_function function, void *data, int thetas,
                                           const lac_array *const *theta, const lac_array *b,
                                           const lac_solver_options *options, lac_array **result);

@@ -164,6 +164,12 @@ LAC_API lac_status lac_solver_report(const lac_solver *solver, lac_report *out);
 /// Threads: any; of solves in several threads it is one of the last.
 LAC_API lac_status lac_solver_last_solve(const lac_solver *solver, lac_solve_report *out);
 
+/// Report the last solve by this context, of whichever solver: a tape, a program or a call. `reason` is "" where there
+/// was none.
+/// Errors: LAC_ERR_ARG for NULL, and for a size that cannot be.
+/// Threads: that of the context.
+LAC_API lac_status lac_context_last_solve(const lac_context *ctx, lac_solve_report *out);
+
 // -- factors ---------------------------------------------------------------------------------------------------------
 
 /// Factor values [*batch, nnz]: one factor of all matrices of the batch, by one method.

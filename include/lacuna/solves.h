@@ -38,6 +38,14 @@ LAC_API lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_var
 /// Errors: those of lac_solver_factor and lac_factor_solve; LAC_ERR_SHAPE where A is not square (lac_lstsq).
 LAC_API lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var b, lac_form op);
 
+/// Solve op(A) x = b as lac_solve does, from a start x0, which may be absent: zero.
+/// Reports: with `reports` the residual is measured, and a tolerance that is not reached is no error, in derivatives
+/// neither: x is the best there is, and lac_context_last_solve says what became of it.
+/// Shapes: x0 as b. A direct method does not read it.
+/// Derivatives: those of the solution, which does not depend on x0: its adjoint is zero.
+LAC_API lac_var lac_solve_from(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var b, lac_var x0, lac_form op,
+                               bool reports);
+
 /// Report the last call that factored or solved among the calls that `var` depends on: lac_solve, lac_solve_with,
 /// lac_lstsq, lac_logdet, or a function composed of them.
 /// Arguments: `factor` (may be NULL) receives the report of that call's factor; it is empty where the call holds no

@@ -36,7 +36,8 @@ def _report(ask, c):
 def read_report(report):
     """What is reported of a solve, as a dict."""
     told = {name: getattr(report, name) for name in fields(report)}
-    return told | {"ending": _ENDINGS[report.ending], "reason": text(report.reason), "warning": text(report.warning)}
+    words = {name: text(told[name]) for name in ("reason", "warning", "method", "preconditioner")}
+    return told | words | {"ending": _ENDINGS[report.ending]}
 
 
 def _known(report):

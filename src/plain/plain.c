@@ -1086,6 +1086,19 @@ lac_status lac_run_solve(lac_context *ctx, const lac_solver *solver, const lac_a
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
+lac_status lac_run_solve_from(lac_context *ctx, const lac_solver *solver, const lac_array *a, const lac_array *b,
+                              const lac_array *x0, lac_form op, bool reports, lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
+  lac_var x0_var = lac_plain_in(&plain, "x0", x0);
+  lac_var made = lac_solve_from(&plain.tape, solver, a_var, b_var, x0_var, op, reports);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
 lac_status lac_run_solve_operator(lac_context *ctx, lac_tape_function function, void *data, int thetas,
                                   const lac_array *const *theta, const lac_array *b, const lac_solver_options *options,
                                   lac_array **result) {

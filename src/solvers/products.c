@@ -63,6 +63,7 @@ static lac_status products_iterate(lac_context *ctx, const char *function, const
   LAC_TRY(lac_factor_of_products(ctx, function, options, a, job.b->meta.dtype, &factor));
   LAC_TRY(lac_factor_fit(ctx, function, factor, job.form, job.b, job.x, &batch));
   LAC_TRY(factor->table->solve(ctx, factor, &job, report));
+  lac_solve_name(factor, report);
   lac_solve_tell(ctx, report);
   LAC_CHECK(report->ending == LAC_ENDING_CONVERGED || options->iteration.accept_unconverged,
             lac_ending_status(report->ending), "%s: did not reach the tolerance%s: %s%s", function,

@@ -34,8 +34,36 @@ done:
   return status;
 }
 
+lac_status lac_context_last_solve(const lac_context *context, lac_solve_report *out) {
+  lac_context *ctx = NULL;
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(context, LAC_ERR_ARG, "lac_context_last_solve: the context is NULL");
+  LAC_TRY(lac_sized_check(ctx, "lac_context_last_solve", LAC_SOLVE_REPORT, out));
+  lac_sized_give(LAC_SOLVE_REPORT, &context->last_solve, out);
+done:
+  return status;
+}
+
+void lac_solve_name(const lac_factor *factor, lac_solve_report *report) {
+  lac_report made = lac_factor_reported(factor);
+  report->method = made.method, report->preconditioner = made.preconditioner;
+}
+
+/// What a report says that was asked for beforehand: the residual, measured, and what solved.
+static lac_status solve_complete(lac_context *ctx, const lac_factor *factor, const lac_solve_job *job,
+                                 lac_solve_report *report) {
+  lac_status status = LAC_OK;
+
+  if (report->residual == LAC_UNMEASURED) LAC_TRY(lac_factor_measure(ctx, factor, job, report));
+  lac_solve_name(factor, report);
+done:
+  return status;
+}
+
 lac_status lac_factor_solve_job(lac_context *ctx, const lac_factor *factor, lac_solve_job job) {
   lac_status status = LAC_OK;
+  double begin = lac_seconds();
   lac_batch batch;
   lac_solve_report report = {.residual = LAC_UNMEASURED};
 
@@ -43,6 +71,9 @@ lac_status lac_factor_solve_job(lac_context *ctx, const lac_factor *factor, lac_
   job.batch = &batch;
   (void)lac_array_edit(job.x);  // a new version
   status = factor->table->solve(ctx, factor, &job, &report);
+  report.method = report.preconditioner = "";
+  if (status == LAC_OK && job.wants_residual) status = solve_complete(ctx, factor, &job, &report);
+  report.seconds = lac_seconds() - begin;
   solve_remember(ctx, factor, &report);
   LAC_TRY(status);
 done:
@@ -123,22 +154,15 @@ done:
 lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, const lac_array *b, const lac_array *x0,
                               lac_form op, lac_array *x, lac_solve_report *report) {
   lac_status status = LAC_OK;
-  double begin = lac_seconds();
   lac_batch batch;
-  lac_solve_job job = {
-      .form = op, .only_reports = true, .wants_residual = true, .batch = &batch, .b = b, .x0 = x0, .x = x};
-  lac_solve_report own;
+  lac_solve_job job = {.form = op, .only_reports = true, .wants_residual = true, .b = b, .x0 = x0, .x = x};
 
   LAC_CHECK_CONTEXT();
   if (report) LAC_TRY(lac_sized_check(ctx, "lac_factor_iterate", LAC_SOLVE_REPORT, report));
   LAC_TRY(lac_factor_fit(ctx, "lac_factor_iterate", factor, op, b, x, &batch));
   LAC_TRY(lac_solve_check_start(ctx, "lac_factor_iterate", x0, x));
-  (void)lac_array_edit(x);
-  LAC_TRY(factor->table->solve(ctx, factor, &job, &own));
-  if (own.residual == LAC_UNMEASURED) LAC_TRY(lac_factor_measure(ctx, factor, &job, &own));
-  own.seconds = lac_seconds() - begin;
-  solve_remember(ctx, factor, &own);
-  if (report) lac_sized_give(LAC_SOLVE_REPORT, &own, report);
+  LAC_TRY(lac_factor_solve_job(ctx, factor, job));
+  if (report) lac_sized_give(LAC_SOLVE_REPORT, &ctx->last_solve, report);
 done:
   return status;
 }

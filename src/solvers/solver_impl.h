@@ -306,6 +306,9 @@ static inline void lac_solve_tell(lac_context *ctx, const lac_solve_report *repo
   ctx->last_solve = *report;
 }
 
+/// Name in a report what solved.
+void lac_solve_name(const lac_factor *factor, lac_solve_report *report);
+
 /// Measure what a kind left unmeasured, by a factor that holds its values.
 lac_status lac_factor_measure(lac_context *ctx, const lac_factor *factor, const lac_solve_job *job,
                               lac_solve_report *report);

@@ -57,7 +57,7 @@ CASES = {
     "matrix_norm": lambda f: f(P, A, 2), "segment_mean": lambda f: f(MAP, X[:, 0]), "sparse_logsumexp": OF_LINES,
     "sparse_bidir_logsumexp": lambda f: f(TALL, T, output_layout="padded"), "sparse_softmax": lambda f: f(P, A, 1),
     "sparse_max": OF_LINES, "trisolve": lambda f: f(P, A, X, "upper", "unit", "H"),
-    "lstsq": lambda f: f(TALL, T, numbers(5), 0.5, residual=True),
+    "solve_from": lambda f: f(P, A, X, X, "H"), "lstsq": lambda f: f(TALL, T, numbers(5), 0.5, residual=True),
     "lu": lambda f: f(P, A), "ldlt": lambda f: f(SYMMETRIC, S, "natural"), "cholesky": lambda f: f(SYMMETRIC, S),
     "ilu0": lambda f: f(P, A), "ic0": lambda f: f(P, A), "logdet": lambda f: f(P, A), "slogdet": lambda f: f(P, A),
     "det": lambda f: f(P, matrix(P, 2)), "inverse_on": lambda f: f(P, A, SYMMETRIC),

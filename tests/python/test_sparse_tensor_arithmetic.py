@@ -458,7 +458,7 @@ def test_joined_matrices_are_one_pattern_and_carry_every_dtype():
         torch.cat([a.double(), GIVEN["blocks"].tensor()])
 
 
-def test_joined_matrices_compile():
+def test_joined_matrices_compile_by_inductor():
     crow, col = torch.tensor([0, 1, 2, 3]), torch.tensor([0, 2, 1], dtype=torch.int32)  # of two types
     join = lambda a: torch.cat([SparseTensor.from_csr(a, crow, col, (3, 3))] * 2, -1) @ torch.ones(6)  # noqa: E731
     values = torch.tensor([1.0, 2.0, 3.0])

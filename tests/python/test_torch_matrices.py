@@ -73,7 +73,7 @@ def test_patterns_and_matrices_beside_each_other():
     torch.testing.assert_close(lt.inverse_on(A, A), A.inverse_on().slots())
 
 
-def test_compiled_and_mapped():
+def test_compiled_by_inductor_and_mapped():
     given = GIVEN["square"]
     A, b = given.tensor(), right(given)
     compiled = torch.compile(lambda A, b: lt.solve(A, b) + lt.spmm(A, b), fullgraph=True)

@@ -11,7 +11,9 @@ steps go through `apply` again, so that their derivatives are torch's too. No op
 which torch has as a view.
 """
 
+import contextlib
 import functools
+import threading
 
 import torch
 from torch.autograd import forward_ad
@@ -140,8 +142,26 @@ class Derivative:
         return like.new_zeros(self.symbolic(port.shape), dtype=DTYPES[port.code])
 
 
+class _Listening(threading.local):
+    to = None
+
+
+_listening = _Listening()
+
+
+@contextlib.contextmanager
+def heard(function):
+    """Calls that are recorded meanwhile call a function, without arguments, whenever they have been pulled back."""
+    _listening.to = function
+    try:
+        yield
+    finally:
+        _listening.to = None
+
+
 def record(ctx, spec, like, metas, tensors, outs):
     """Keep what the rules will read, and nothing else."""
+    ctx.heard = _listening.to
     ctx.set_materialize_grads(False)
     wants, reads = _bits(ctx.needs_input_grad[2:]), ()
     if wants:
@@ -170,6 +190,8 @@ class Rules:
         ports, saved = rule.program.inputs, dict(zip(reads, _saved(ctx)))
         tensors = [out_bars[p.index] if p.role == OUT_BAR else saved[p.role, p.index] for p in ports]
         in_bars = rule(tensors)
+        if ctx.heard:
+            ctx.heard()
         if not _present(in_bars):  # flat, as sign is: like torch's own, the inputs were used, and have a gradient
             one = next(t for t in out_bars if t is not None)
             ports = zip(rule.program.results, ctx.needs_input_grad[2:])

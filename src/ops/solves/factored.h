@@ -42,8 +42,15 @@ void lac_emit_logdet_estimate(lac_tape *tape, const lac_solver *solver, lac_var 
 /// The operator lstsq_with for lac_lstsq, by a factor where there are values.
 lac_var lac_emit_lstsq(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var b);
 
+/// What solve_with and solve_from share, whose first inputs are values and right-hand sides: their conditions, a solve
+/// by their attributes, their rules.
+lac_status lac_solution_infer(lac_call *call);
+lac_status lac_call_solve(lac_call *call, const lac_factor *factor, lac_solve_job job);
+void lac_solution_vjp(lac_rule *rule);
+void lac_solution_jvp(lac_rule *rule);
+
 /// The attributes of solve_with: places in attrs.i, and SOLVE_ALPHA in attrs.f.
-enum { SOLVE_FORM, SOLVE_RANK, SOLVE_BEGIN, SOLVE_END, SOLVE_DERIVATIVE };
+enum { SOLVE_FORM, SOLVE_RANK, SOLVE_BEGIN, SOLVE_END, SOLVE_DERIVATIVE, SOLVE_REPORTS };
 enum { SOLVE_ALPHA };
 
 /// The rank of a least-squares system (rank.c), where attributes of solve_with ask for it: SOLVE_RANK is 1, its shorter

@@ -13,7 +13,8 @@
 /// not made of exactly these values is refused, never used. The values are independent parameters: for a symmetric A
 /// with both halves stored, each half has its own gradient. i[0] is the form; i[1], i[2], i[3] and f[0] may ask for
 /// full rank (rank.c). i[4] = 1: the solve is that of a derivative, for which an iterative solver may have a tolerance
-/// of its own; it uses the preconditioner that was set up.
+/// of its own; it uses the preconditioner that was set up. i[5] = 1: the residual is measured, and a tolerance that is
+/// not reached is no error, of derivatives neither: the context's report says what became of the solve.
 
 #include "ops/solves/factored.h"
 
@@ -29,16 +30,31 @@ lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_form f
   return lac_emit_solve(tape, object, &(lac_attrs){.i = {[SOLVE_FORM] = form, [SOLVE_DERIVATIVE] = 1}}, a, b);
 }
 
-static lac_status solve_with_infer(lac_call *c) {
+lac_status lac_solution_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
   LAC_CHECK(c->patterns[0] == lac_core_of(c->object)->blocks, LAC_ERR_PATTERN,
-            "solve_with: the solver is one of another pattern; a pattern is given where the solver's own has blocks, "
-            "and is that one");
-  LAC_TRY(lac_rank_infer(c));
+            "%s: the solver is one of another pattern; a pattern is given where the solver's own has blocks, and is "
+            "that one",
+            c->op->name);
   LAC_TRY(lac_call_match(c));
 done:
+  return status;
+}
+
+static lac_status solve_with_infer(lac_call *c) {
+  lac_status status = lac_rank_infer(c);
+  return status == LAC_OK ? lac_solution_infer(c) : status;
+}
+
+lac_status lac_call_solve(lac_call *c, const lac_factor *factor, lac_solve_job job) {
+  bool reports = c->attrs->i[SOLVE_REPORTS] != 0;
+  job.form = FORM(c);
+  job.is_derivative = c->attrs->i[SOLVE_DERIVATIVE] != 0;
+  job.only_reports = job.wants_residual = reports;
+  lac_status status = lac_factor_solve_job(c->ctx, factor, job);
+  if (status == LAC_OK && reports) lac_context_clear_warning(c->ctx);  // the report has it
   return status;
 }
 
@@ -47,19 +63,25 @@ static lac_status solve_with_forward(lac_call *c) {
   lac_status status = LAC_OK;
   lac_factor *factor = NULL;
   const lac_solver_core *core = lac_core_of(c->object);
-  lac_solve_job job = {
-      .form = FORM(c), .is_derivative = c->attrs->i[SOLVE_DERIVATIVE] != 0, .b = c->in[B], .x = c->out[X]};
+  lac_solve_job job = {.b = c->in[B], .x = c->out[X]};
 
   LAC_TRY(lac_rank_judge(ctx, c->attrs, core, lac_call_factor(c, A, &factor)));
   LAC_TRY(lac_rank_check(ctx, c->attrs, factor, c->in[A], &job.judged_from));
-  LAC_TRY(lac_rank_judge(ctx, c->attrs, core, lac_factor_solve_job(ctx, factor, job)));
+  LAC_TRY(lac_rank_judge(ctx, c->attrs, core, lac_call_solve(c, factor, job)));
 done:
   lac_factor_destroy(&factor);
   return status;
 }
 
-static void solve_with_vjp(lac_rule *r) {
-  lac_var lambda = lac_emit_derivative_solve(r->tape, r->object, flip(FORM(r)), r->in[A], r->out_bar[X]);
+/// The solve of a derivative, which reports as this one does.
+static lac_var solution_derivative(const lac_rule *r, lac_form form, lac_var b) {
+  int64_t reports = r->attrs->i[SOLVE_REPORTS];
+  lac_attrs attrs = {.i = {[SOLVE_FORM] = form, [SOLVE_DERIVATIVE] = 1, [SOLVE_REPORTS] = reports}};
+  return lac_emit_solve(r->tape, r->object, &attrs, r->in[A], b);
+}
+
+void lac_solution_vjp(lac_rule *r) {
+  lac_var lambda = solution_derivative(r, flip(FORM(r)), r->out_bar[X]);
 
   r->in_bar[B] = lambda;
   if (r->wants[A]) {
@@ -68,10 +90,9 @@ static void solve_with_vjp(lac_rule *r) {
   }
 }
 
-static void solve_with_jvp(lac_rule *r) {
+void lac_solution_jvp(lac_rule *r) {
   lac_var change = lac_spmm(r->tape, solve_pattern(r->patterns, r->object), r->in_dot[A], r->out[X], FORM(r));
-  r->out_dot[X] =
-      lac_emit_derivative_solve(r->tape, r->object, FORM(r), r->in[A], lac_sub(r->tape, r->in_dot[B], change));
+  r->out_dot[X] = solution_derivative(r, FORM(r), lac_sub(r->tape, r->in_dot[B], change));
 }
 
 const lac_op lac_op_solve_with = {
@@ -87,8 +108,8 @@ const lac_op lac_op_solve_with = {
     .jvp_needs = NEEDS_IN(A) | NEEDS_OUT(X),
     .infer = solve_with_infer,
     .forward = solve_with_forward,
-    .vjp = solve_with_vjp,
-    .jvp = solve_with_jvp,
+    .vjp = lac_solution_vjp,
+    .jvp = lac_solution_jvp,
 };
 
 lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attrs, lac_var a, lac_var b) {

@@ -64,7 +64,7 @@ class Solves:
             return without_columns(solve(by, slots, b, op), is_vector)
         x0 = None if x0 is None else columns("solve", "x0", x0, self.batch_shape, b.shape[-2])[0].detach()
         info = SolveInfo() if return_info else None
-        x = without_columns(_from_start(by, pattern, slots, b, x0, op, info), is_vector)
+        x = without_columns(iterate(by, slots, b, x0, info, op), is_vector)
         return (x, info) if return_info else x
 
     def solve_batch(self, values, b, **options):
@@ -146,14 +146,3 @@ def _square(who, pattern):
     if rows != cols:
         raise ShapeError(f"{who}: the matrix is {rows} x {cols}; it must be square, and lstsq takes any")
     return pattern
-
-
-def _from_start(by, pattern, slots, b, x0, op, info):
-    """A solve with a report or a start. A^T x = b is A^H conj(x) = conj(b)."""
-    if op not in ("N", "T", "H"):
-        raise ArgumentError(f'solve: op is {op!r}; with x0 or return_info it is "N", "T" or "H"')
-    solver = by if isinstance(by, Solver) else kept_solver(by, {})
-    if op == "T":
-        start = None if x0 is None else x0.conj()
-        return iterate(solver, pattern, slots, b.conj(), start, info, "H").conj()
-    return iterate(solver, pattern, slots, b, x0, info, op)
