@@ -2,7 +2,6 @@
 /// The kernels of the CUDA backend on arrays at the sizes where they change their ways, beside the CPU's.
 
 #include <stdio.h>
-#include <string.h>
 
 #include "support/twin.h"
 

@@ -4,8 +4,8 @@
 /// Every kernel has a few forms, chosen by row length, columns, alignment, batch and count. Each case runs on both
 /// backends with the same random numbers; outputs are filled with NaN before. Two runs must give the same bits.
 
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "support/random.h"
 #include "support/scratch.h"
