@@ -13,6 +13,7 @@ never waits after the first epoch, as the last line shows.
 
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,7 @@ def coordinates(path):
     return entries[:, 0], entries[:, 1], (rows, cols)
 
 
+@cache
 def neighbours():
     """The pattern of A + I."""
     i, j, shape = coordinates(DATA / "edges.mtx")
@@ -43,6 +45,7 @@ def neighbours():
     return lacuna.Pattern.from_coo(np.concatenate([i, j, n]), np.concatenate([j, i, n]), shape)
 
 
+@cache
 def graph(device):
     """S = D^-1/2 (A + I) D^-1/2 as pattern and values."""
     pattern = neighbours()
@@ -50,6 +53,7 @@ def graph(device):
     return pattern, lt.sddmm(pattern, root[:, None], root[:, None])
 
 
+@cache
 def bags(device):
     """The features X as pattern and values: each row has sum 1."""
     i, j, shape = coordinates(DATA / "features.mtx")
