@@ -194,7 +194,7 @@ static lac_status solve_and_differentiate(lac_context *ctx, const line_system *s
 static void every_failing_allocation_is_told(lac_context *ctx) {
   line_system s = line_open(ctx, 6);
   CHECK_OK(solve_and_differentiate(ctx, &s));
-  for (int64_t n = 1;; n++) {
+  for (int64_t n = 1;; n = check_next_failure(ctx, n)) {
     lac_program_forget(ctx, NULL), lac_program_forget(ctx, s.pattern);
     lac_memory_fail_at(n);
     lac_status status = solve_and_differentiate(ctx, &s);

@@ -439,7 +439,7 @@ static void every_failing_allocation_is_told(lac_context *ctx) {
   cases[1].preconditioner.method = "jacobi", cases[1].iteration.max_iterations = 2;
   for (int i = 0; i < 2; i++) {
     CHECK_OK(make_and_solve_twice(ctx, s.pattern, &cases[i], values, b, x));
-    for (int64_t n = 1;; n++) {
+    for (int64_t n = 1;; n = check_next_failure(ctx, n)) {
       lac_memory_fail_at(n);
       lac_status status = make_and_solve_twice(ctx, s.pattern, &cases[i], values, b, x);
       int64_t asked = lac_memory_fail_at(0);

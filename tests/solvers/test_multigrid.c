@@ -150,7 +150,7 @@ static void every_allocation_may_fail(lac_context *ctx) {
   lac_status status = LAC_ERR_MEMORY;
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
   s.setup.options = &s.options;
-  for (int n = 1; status != LAC_OK && n < 1000; ++n) {
+  for (int64_t n = 1; status != LAC_OK && n < 1000; n = check_next_failure(ctx, n)) {
     void *part = NULL;
     lac_memory_fail_at(n);
     status = TABLE->create(ctx, &s.setup, &part);

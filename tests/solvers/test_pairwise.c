@@ -329,7 +329,7 @@ static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
 
 static void check_allocations(lac_context *ctx, const direct_case *c, bool is_hermitian) {
   bool is_reached = true;
-  for (int64_t n = 1; is_reached; ++n) {
+  for (int64_t n = 1; is_reached; n = check_next_failure(ctx, n)) {
     multigrid_case s;
     lac_array *x = NULL;
     case_open(ctx, &s, TABLE, c, LAC_WIDTH_AUTO, 1, is_hermitian);

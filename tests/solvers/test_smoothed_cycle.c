@@ -229,7 +229,7 @@ static void every_allocation_may_fail(lac_context *ctx) {
   s.options.preconditioner.coarse_rows = 6;
   s.setup.options = &s.options;
   lac_array *b = case_random(ctx, &s, 2, 3), *x = case_random(ctx, &s, 2, 4);
-  for (int n = 1; status != LAC_OK && n < 4000; ++n) {
+  for (int64_t n = 1; status != LAC_OK && n < 4000; n = check_next_failure(ctx, n)) {
     void *part = NULL, *again = NULL;
     lac_memory_fail_at(n);
     status = TABLE->create(ctx, &s.setup, &part);
