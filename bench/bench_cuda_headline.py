@@ -144,8 +144,9 @@ def row(name, side, repeats):
     print(f"{name:21s} {n / 1e6:8.2f}M {seconds * 1e3:10.2f} ms ({again * 1e3:.2f} without set-up), "
           f"bar {bar * 1e3 if bar else '-'}, {steps} iterations, residual {residual:.1e}, {peak:.0f} bytes an "
           f"unknown{others}; {report['method']}", flush=True)  # fmt: skip
-    made = {"bench": "cuda_headline", "row": f"{name.replace('poisson', 'poisson-2d')}-{side}", "pass": passed, "n": n, "dtype": "f64",
-            "device": "cuda", "ours_s": seconds, "solve_s": again, "iterations": steps, "peer": "torch-sla",
+    title = name.replace("poisson", "poisson-2d")
+    made = {"bench": "cuda_headline", "row": f"{title}-{side}", "pass": passed, "n": n, "dtype": "f64", "device": "cuda",
+            "ours_s": seconds, "solve_s": again, "iterations": steps, "peer": "torch-sla",
             "peer_s": sla, "ratio": sla / seconds if sla else None, "residual": residual,
             "bytes_per_unknown": peak}  # fmt: skip
     with open(ROWS, "a") as file:

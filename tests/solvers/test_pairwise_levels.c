@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "core/memory_impl.h"
 #include "solvers/precondition/multigrid/pairwise/hierarchy.h"
 #include "support/multigrid_case.h"
 
@@ -170,6 +171,50 @@ static void a_set_up_has_the_same_bits_each_time(lac_context *ctx) {
   lac_array_destroy(&x[0]), lac_array_destroy(&x[1]);
 }
 
+// -- what is said of it ----------------------------------------------------------------------------------------------
+
+/// Of rows whose entries are even, uneven by 1 to 10, and of the diagonal's sign, every third.
+static void some_rows_tell_whether_entries_are_even(lac_context *ctx) {
+  static const double ratio[2] = {4, 12}, sign[2] = {0.05, 0.5}, expected[3][2] = {{0, 0}, {1, 0}, {1.0 / 3, 0}};
+  for (int d = 0; d < 4; ++d) {
+    for (int what = 0; what < 3; ++what) {
+      direct_case c = box(300, 1, 1, NULL, DTYPES[d]);
+      lac_array *shares = NULL;
+      double found[2];
+      multigrid_case s;
+      for (int64_t z = 0; z < c.s->nnz; ++z) {
+        if (what == 1 && c.s->row[z] > c.s->col[z]) c.a.x[z] *= 10;
+        if (what == 2 && c.s->row[z] + 1 == c.s->col[z] && c.s->row[z] % 3 == 1) c.a.x[z] *= -0.3;
+        if (lac_dtype_is_complex(DTYPES[d])) c.a.x[z] *= 0.6 + 0.8 * _Complex_I;
+      }
+      case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, false);
+      CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){2}, &shares));
+      CHECK_OK(ctx->kernels->pairwise->evenness(ctx, s.pattern, s.values, 4096, ratio, sign, shares));
+      CHECK_OK(lac_array_read(ctx, shares, found));
+      for (int l = 0; l < 2; ++l) CHECK(fabs(found[l] - expected[what][l]) <= 0.01);
+      lac_array_destroy(&shares);
+      case_close(&s);
+    }
+  }
+}
+
+static void multigrid_takes_pairs_for_what_is_no_grid(lac_context *ctx) {
+  direct_case c = box(8, 9, 10, shuffled(720), LAC_F64);
+  multigrid_case s;
+  lac_setup_figures finding = {0};
+  char *text = NULL;
+  case_open(ctx, &s, &lac_preconditioner_multigrid, &c, LAC_WIDTH_AUTO, 1, true);
+  CHECK(s.table->is_here(ctx, s.pattern, &s.options));
+  case_set_up(ctx, &s);
+  CHECK_OK(s.table->describe(ctx, s.part, &text));
+  CHECK(strstr(text, "pairwise multigrid: ") == text);
+  s.table->report(s.part, &finding);
+  CHECK(finding.levels > 1 && !finding.is_grid && finding.complexity < 1.6);
+  CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, NULL) <= 25);
+  lac_free(text);
+  case_close(&s);
+}
+
 // -- the coarse matrix -----------------------------------------------------------------------------------------------
 
 /// P^T A P entry by entry; rows in no aggregate have no part in it.
@@ -331,5 +376,6 @@ static void a_column_that_is_not_finite_keeps_to_itself(lac_context *ctx) {
 }
 
 CHECK_MAIN_OF("pairwise", aggregates_part_the_rows, aggregates_of_a_grid_are_boxes, dominant_rows_are_left_out,
-              a_set_up_has_the_same_bits_each_time, the_coarse_matrix_is_the_triple_product, rows_may_be_long,
+              a_set_up_has_the_same_bits_each_time, some_rows_tell_whether_entries_are_even,
+              multigrid_takes_pairs_for_what_is_no_grid, the_coarse_matrix_is_the_triple_product, rows_may_be_long,
               a_cycle_is_what_its_definition_says, a_column_that_is_not_finite_keeps_to_itself)

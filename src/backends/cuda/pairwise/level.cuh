@@ -95,9 +95,8 @@ Level<T, O, C> level_of(const cuda_level *l) {
 /// f(level) for a matrix of T.
 template <class T, class F>
 cudaError_t with_level(const cuda_level *l, F f) {
-  return with_width(&l->rows, [&](auto offset, auto column) {
-    return f(level_of<T, decltype(offset), decltype(column)>(l));
-  });
+  return with_width(&l->rows,
+                    [&](auto offset, auto column) { return f(level_of<T, decltype(offset), decltype(column)>(l)); });
 }
 
 }  // namespace lac_cuda

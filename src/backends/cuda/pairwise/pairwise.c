@@ -136,8 +136,8 @@ static lac_status cuda_pairwise_restricted(lac_context *ctx, const lac_level_vie
   } else {
     error = cuda_launch_level_remain(ctx->stream, wide, narrow, &level, data_of(b), data_of(x), edit_of(room));
     if (error == cudaSuccess)
-      error = cuda_launch_level_collect(ctx->stream, wide, narrow, &level, &to, data_of(room), edit_of(rc),
-                                        edit_of(xc));
+      error =
+          cuda_launch_level_collect(ctx->stream, wide, narrow, &level, &to, data_of(room), edit_of(rc), edit_of(xc));
   }
   LAC_TRY(cuda_end(ctx, scope, error, "multigrid"));
 done:
@@ -191,8 +191,8 @@ static lac_status cuda_pairwise_product(lac_context *ctx, const lac_level_view *
   cuda_scope scope;
 
   LAC_TRY(level_of(ctx, view, c->meta.shape[2], &level));
-  LAC_TRY(cuda_scratch_take(ctx, "multigrid", cuda_level_product_scratch(level.items, level.rows.rows, level.k),
-                            &partial));
+  LAC_TRY(
+      cuda_scratch_take(ctx, "multigrid", cuda_level_product_scratch(level.items, level.rows.rows, level.k), &partial));
   job.scratch = partial.data;
   scope = cuda_begin(ctx);
   LAC_TRY(cuda_end(ctx, scope, cuda_launch_level_product(ctx->stream, c->meta.dtype, &level, &job), "multigrid"));

@@ -18,12 +18,12 @@ extern "C" {
 typedef struct cuda_match {
   const cuda_rows *rows;  // on the host
   lac_dtype dtype;
-  const void *values;                      // of one matrix
-  int64_t count;                           // of vertices
-  const int *pairs, *starts, *members;     // of rows, where pairs are matched; NULL: rows are
-  int *state;                              // of each vertex: free, out, or the vertex that leads its match
-  int *ahead;                              // [count], and
-  unsigned *chain;                         // [count]: where each leads to, while a round lasts
+  const void *values;                   // of one matrix
+  int64_t count;                        // of vertices
+  const int *pairs, *starts, *members;  // of rows, where pairs are matched; NULL: rows are
+  int *state;                           // of each vertex: free, out, or the vertex that leads its match
+  int *ahead;                           // [count], and
+  unsigned *chain;                      // [count]: where each leads to, while a round lasts
 } cuda_match;
 
 /// Every vertex is free; rows whose diagonal outweighs all else are out.

@@ -81,8 +81,7 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 template <class O, class C>
-__global__ void __launch_bounds__(BLOCK)
-    fill_columns(Merge<O, C> m, int64_t coarse, cuda_index offsets, int *columns) {
+__global__ void __launch_bounds__(BLOCK) fill_columns(Merge<O, C> m, int64_t coarse, cuda_index offsets, int *columns) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x; i < coarse; i += step) {
     const int64_t first = get(offsets, i);
@@ -126,8 +125,9 @@ struct Values {
 
 template <class T, class O, class C>
 __global__ void __launch_bounds__(BLOCK)
-    add_values(Merge<O, C> m, int64_t coarse, int64_t items, int64_t entries, int64_t coarse_entries, cuda_index offsets,
-               const int *columns, const T *values, const double *unit, typename Number<T>::Wide *out) {
+    add_values(Merge<O, C> m, int64_t coarse, int64_t items, int64_t entries, int64_t coarse_entries,
+               cuda_index offsets, const int *columns, const T *values, const double *unit,
+               typename Number<T>::Wide *out) {
   using A = typename Number<T>::Wide;
   const int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
   for (int64_t item = blockIdx.y; item < items; item += gridDim.y) {
@@ -223,7 +223,8 @@ __global__ void __launch_bounds__(BLOCK)
   if (threadIdx.x < 2) found[threadIdx.x] = 0;
   __syncthreads();
   for (int64_t s = threadIdx.x; s < count; s += BLOCK) {
-    const int64_t i = static_cast<int64_t>(static_cast<double>(s) / static_cast<double>(count) * static_cast<double>(rows));
+    const int64_t i =
+        static_cast<int64_t>(static_cast<double>(s) / static_cast<double>(count) * static_cast<double>(rows));
     double largest, smallest, positive;
     look_at(offsets, columns, values, i, &largest, &smallest, &positive);
     for (int l = 0; l < 2; ++l) {
@@ -254,7 +255,6 @@ cudaError_t start_values(cudaStream_t stream, const Merge<O, C> &merge, const cu
                 coarse->offsets, integers<int>(coarse->columns), static_cast<const T *>(values), unit,
                 static_cast<typename Number<T>::Wide *>(out));
 }
-
 
 }  // namespace
 

@@ -49,9 +49,9 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 template <class L, class T, class H>
-__global__ void __launch_bounds__(BLOCK) relax_rows(const __grid_constant__ ColumnCut cut,
-                                                    const __grid_constant__ L level, const H *weights, const T *b,
-                                                    const H *x, T *z) {
+__global__ void __launch_bounds__(BLOCK)
+    relax_rows(const __grid_constant__ ColumnCut cut, const __grid_constant__ L level, const H *weights, const T *b,
+               const H *x, T *z) {
   for_rows(cut, [&](int64_t item, int64_t i, int64_t column) {
     const int64_t at = (item * cut.n + i) * cut.k + column;
     const T weight = cast<T>(conj_if(level.conj, weights[item * cut.n + i]));
@@ -148,8 +148,8 @@ cudaError_t cuda_launch_level_collect(cudaStream_t stream, lac_dtype wide, lac_d
   return with_narrow(wide, narrow, [&](auto number, auto half) {
     using T = decltype(number);
     using H = decltype(half);
-    return launch(collect_rows<T, H>, grid_of(cut), stream, cut, level->rows.rows, level->conj, to->starts,
-                  to->members, static_cast<const H *>(to->weights), static_cast<const T *>(r), static_cast<H *>(rc),
+    return launch(collect_rows<T, H>, grid_of(cut), stream, cut, level->rows.rows, level->conj, to->starts, to->members,
+                  static_cast<const H *>(to->weights), static_cast<const T *>(r), static_cast<H *>(rc),
                   static_cast<H *>(xc));
   });
 }

@@ -46,10 +46,10 @@ static lac_status add_up(lac_context *ctx, const matching *m, int64_t count, int
   cuda_scope scope = cuda_begin(ctx);
   int last = 0;
 
-  LAC_TRY(cuda_end(
-      ctx, scope,
-      cuda_launch_add_up(ctx->stream, count, (cuda_integers){numbers, LAC_I32}, m->sums.data, m->sums.bytes),
-      "multigrid"));
+  LAC_TRY(
+      cuda_end(ctx, scope,
+               cuda_launch_add_up(ctx->stream, count, (cuda_integers){numbers, LAC_I32}, m->sums.data, m->sums.bytes),
+               "multigrid"));
   LAC_TRY(ctx->backend->download(ctx, &last, numbers + count - 1, sizeof last));
   *total = last;
 done:
@@ -113,8 +113,8 @@ static lac_status match_twice(lac_context *ctx, matching *m, cuda_match job, int
   job.ahead = m->ahead.data, job.chain = m->chain.data;
   LAC_TRY(match_all(ctx, m, &job, coarse));
   scope = cuda_begin(ctx);
-  LAC_TRY(cuda_end(ctx, scope,
-                   cuda_launch_match_merge(ctx->stream, rows, m->flags.data, m->state.data, aggregates), "multigrid"));
+  LAC_TRY(cuda_end(ctx, scope, cuda_launch_match_merge(ctx->stream, rows, m->flags.data, m->state.data, aggregates),
+                   "multigrid"));
 done:
   return status;
 }

@@ -2,7 +2,7 @@
 /// @file pairwise_match.cu
 /// Aggregates by matching in pairs, twice: rows with their strongest neighbours, then pairs with theirs.
 ///
-/// Strength is that of backends/cpu/pairwise/pairwise_match.c. There rows are visited one after the other, which carries
+/// Strength is that of backends/cpu/pairwise/pairwise_match.c. There rows are visited one after the other, and carry
 /// the direction of pairs along; here all vertices choose at once. Of its strongest free neighbours, which are equals
 /// on most grids, a vertex chooses the next one ahead in number and the next one behind. Where two have chosen each
 /// other they are *linked*, and linked vertices form chains along which numbers ascend: lines of a grid. A chain is cut
@@ -354,8 +354,8 @@ cudaError_t with_rows(const cuda_match *m, F f) {
       using T = decltype(number);
       using O = decltype(offset);
       using C = decltype(column);
-      return f(
-          Rows<T, O, C>{integers<O>(m->rows->offsets), integers<C>(m->rows->columns), static_cast<const T *>(m->values)});
+      return f(Rows<T, O, C>{integers<O>(m->rows->offsets), integers<C>(m->rows->columns),
+                             static_cast<const T *>(m->values)});
     });
   });
 }
@@ -384,8 +384,9 @@ cudaError_t cuda_launch_match_round(cudaStream_t stream, const cuda_match *m) {
 }
 
 cudaError_t cuda_launch_match_join(cudaStream_t stream, const cuda_match *m, int last) {
-  cudaError_t error = with_rows(
-      m, [&](auto rows) { return for_each(stream, m->count, Join<decltype(rows)>{rows, m->state, last}); });
+  cudaError_t error = with_rows(m, [&](auto rows) {
+    return for_each(stream, m->count, Join<decltype(rows)>{rows, m->state, last});
+  });
   if (error == cudaSuccess) error = for_each(stream, m->count, Joined{m->state, last});
   return error;
 }

@@ -53,9 +53,9 @@ done:
 static lac_status merge_fill(lac_context *ctx, const cuda_merge *m, cuda_integers offsets, int *columns) {
   lac_status status = LAC_OK;
   cuda_scope scope = cuda_begin(ctx);
-  LAC_TRY(cuda_end(
-      ctx, scope, cuda_launch_merge_fill(ctx->stream, m, (cuda_index){offsets.data, offsets.type}, columns),
-      "multigrid"));
+  LAC_TRY(cuda_end(ctx, scope,
+                   cuda_launch_merge_fill(ctx->stream, m, (cuda_index){offsets.data, offsets.type}, columns),
+                   "multigrid"));
   LAC_TRY(ctx->backend->synchronize(ctx));  // all streams may read it
 done:
   return status;

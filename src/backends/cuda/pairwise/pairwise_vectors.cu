@@ -11,8 +11,8 @@ namespace {
 
 /// y = weights x scale; the product is in the wider of both.
 template <class X, class Y, class H>
-__global__ void __launch_bounds__(BLOCK)
-    scale_rows(const __grid_constant__ ColumnCut cut, int conj, const H *weights, const double *scale, const X *x, Y *y) {
+__global__ void __launch_bounds__(BLOCK) scale_rows(const __grid_constant__ ColumnCut cut, int conj, const H *weights,
+                                                    const double *scale, const X *x, Y *y) {
   using Z = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
   using Real = typename Number<Z>::Real;
   for_rows(cut, [&](int64_t item, int64_t i, int64_t column) {

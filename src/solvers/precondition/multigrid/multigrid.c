@@ -229,9 +229,9 @@ static lac_status choice_without_smoothed(lac_context *ctx, const lac_setup *set
 
   LAC_TRY(lac_multigrid_is_grid(ctx, setup->pattern, &is_grid));
   if (is_grid || !has_pairs)
-    return choice_make(ctx, setup, part, &lac_preconditioner_grid,
-                       has_pairs ? "on a grid, where the backend has no smoothed aggregation"
-                                 : "the backend has no other kind");
+    return choice_make(
+        ctx, setup, part, &lac_preconditioner_grid,
+        has_pairs ? "on a grid, where the backend has no smoothed aggregation" : "the backend has no other kind");
   return choice_make(ctx, setup, part, &lac_preconditioner_pairwise,
                      "not on a grid, where the backend has no smoothed aggregation");
 done:

@@ -22,7 +22,7 @@ typedef struct room {
 typedef struct cycle {
   const lac_hierarchy *h;
   const lac_pairwise_kernels *kernels;
-  lac_form form;  // with A^H written as A where they are the same
+  lac_form form;      // with A^H written as A where they are the same
   int64_t two_steps;  // rows of a level that takes them
   lac_array *scale;
   lac_level_view views[LAC_LEVELS];
