@@ -262,7 +262,7 @@ lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_au
   if (!out->is_grid) {
     LAC_TRY(lac_pattern_band(ctx, pattern, &band));
     if (band->low >= 0 || band->high <= 0) goto done;  // triangular
-    out->is_away = !lac_context_is_host(ctx) && lac_multigrid_has_pairs(ctx) && band->high - band->low > COST_BAND;
+    out->is_away = !lac_context_is_host(ctx) && band->high - band->low > COST_BAND && lac_multigrid_takes(ctx, pattern);
     out->is_costly = out->is_away;
     if (out->is_away) goto done;  // without a search: nothing is read on the host
     LAC_TRY(cost_width(ctx, pattern, out));

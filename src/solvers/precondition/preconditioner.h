@@ -103,8 +103,8 @@ lac_status lac_multigrid_is_grid(lac_context *ctx, const lac_pattern *pattern, b
 /// That grid; its width is 0 where there is none.
 lac_status lac_multigrid_grid(lac_context *ctx, const lac_pattern *pattern, lac_grid *out);
 
-/// Whether multigrid takes any pattern in the memory space of a context: by pairs.
-bool lac_multigrid_has_pairs(const lac_context *ctx);
+/// Whether multigrid takes a pattern in the memory space of a context, whatever its values: by pairs.
+bool lac_multigrid_takes(lac_context *ctx, const lac_pattern *pattern);
 
 /// Look for nodes, on a backend with the kernels of smoothed aggregation; how many unknowns they have, 1 where there
 /// are no nodes, or they are not known yet.

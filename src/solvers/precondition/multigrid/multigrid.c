@@ -22,6 +22,7 @@
 extern const lac_preconditioner_table lac_preconditioner_pairwise;  // pairwise.c
 
 enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 6 };
+enum { CHOICE_LONG = 1024 };  // entries of a row that one thread of a device may walk
 enum { CHOICE_NARROW = 32 };  // points along both sides of a grid: shorter ones are not worth its rows
 #define CHOICE_EVEN 4         // the largest off-diagonal entry over the smallest
 #define CHOICE_UNEVEN 12
@@ -54,11 +55,20 @@ static bool multigrid_has_base(const lac_context *ctx) {
 
 static bool multigrid_has_grids(const lac_context *ctx) { return ctx->kernels->grid && multigrid_has_base(ctx); }
 
-bool lac_multigrid_has_pairs(const lac_context *ctx) { return ctx->kernels->pairwise && multigrid_has_base(ctx); }
+static bool multigrid_has_pairs(const lac_context *ctx) { return ctx->kernels->pairwise && multigrid_has_base(ctx); }
+
+/// On a device one thread walks a row, and all others wait for the longest.
+bool lac_multigrid_takes(lac_context *ctx, const lac_pattern *pattern) {
+  lac_longest longest = {0, 0, false};
+
+  if (!multigrid_has_pairs(ctx)) return false;
+  if (lac_context_is_host(ctx)) return true;
+  return lac_buffer_longest(ctx, pattern->offsets, &longest) == LAC_OK && longest.count <= CHOICE_LONG;
+}
 
 /// Whether there are all kinds; the set-up of smoothed aggregation reads host memory besides.
 static bool multigrid_has_all(const lac_context *ctx) {
-  return lac_context_is_host(ctx) && lac_multigrid_has_pairs(ctx) && ctx->kernels->smoothed;
+  return lac_context_is_host(ctx) && multigrid_has_pairs(ctx) && ctx->kernels->smoothed;
 }
 
 /// Elsewhere than on the host there may be grids and pairs alone.
@@ -68,7 +78,7 @@ static bool multigrid_is_here(lac_context *ctx, const lac_pattern *pattern, cons
 
   if (multigrid_has_all(ctx)) return true;
   if (wish->kind == LAC_MULTIGRID_SMOOTHED || smoothed_modes_given(options)) return false;
-  if (wish->kind != LAC_MULTIGRID_GRID && lac_multigrid_has_pairs(ctx)) return true;
+  if (wish->kind != LAC_MULTIGRID_GRID && lac_multigrid_takes(ctx, pattern)) return true;
   if (wish->kind == LAC_MULTIGRID_PAIRWISE) return false;
   return lac_multigrid_is_grid(ctx, pattern, &is_grid) == LAC_OK && is_grid;
 }
@@ -225,7 +235,7 @@ done:
 /// Of two kinds: a grid where there is one.
 static lac_status choice_without_smoothed(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
   lac_status status = LAC_OK;
-  bool is_grid = false, has_pairs = lac_multigrid_has_pairs(ctx);
+  bool is_grid = false, has_pairs = multigrid_has_pairs(ctx);
 
   LAC_TRY(lac_multigrid_is_grid(ctx, setup->pattern, &is_grid));
   if (is_grid || !has_pairs)
