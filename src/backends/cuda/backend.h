@@ -96,5 +96,6 @@ lac_status cuda_fill(lac_context *ctx, lac_array *x, double real, double imag);
 
 extern const lac_structure_kernels cuda_structure_kernels;  // structure.c
 extern const lac_grid_kernels cuda_grid_kernels;            // grid/grid.c
+extern const lac_pairwise_kernels cuda_pairwise_kernels;    // pairwise/pairwise.c
 
 #endif

@@ -49,7 +49,9 @@ done:
 
 static void auto_say_cost(lac_auto_core *c) {
   const lac_auto_cost *f = &c->cost;
-  if (f->is_exact) {
+  if (f->is_away && f->width == 0) {
+    snprintf(c->why, sizeof c->why, "multigrid is on the device, and a direct factor would be made on the host");
+  } else if (f->is_exact) {
     snprintf(
         c->why, sizeof c->why,
         "iterating is foreseen to be cheaper: a direct factor takes %.2g GB and %.2g flops, %.1f times the work of "
