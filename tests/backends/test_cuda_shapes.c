@@ -201,6 +201,42 @@ static void few_rows_agree(lac_context *ctx) {
   twin_close();
 }
 
+/// A grid large enough to be taken up in tiles, whose sides no tile divides: five points, without some rows, and with
+/// some entries across.
+static lac_pattern *pattern_grid(int64_t width, int64_t height, lac_width type) {
+  lac_pattern *p = NULL;
+  size_t mark = scratch_mark();
+  const int64_t step[] = {-width, -1, 0, 1, width}, n = width * height;
+  int64_t count = 0, *row = scratch((size_t)(6 * n) * sizeof *row), *col = scratch((size_t)(6 * n) * sizeof *col);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int s = 0; s < 5 && i % 89 != 3; ++s) {
+      int64_t j = i + step[s];
+      if (j >= 0 && j < n) row[count] = i, col[count++] = j;
+    }
+    if (i % 101 == 0) row[count] = i, col[count++] = n - 1 - i;
+  }
+  must(CPU, lac_pattern_from_coo(contexts[CPU], n, n, count, LAC_I64, row, col, type, &p, NULL));
+  scratch_release(mark);
+  return p;
+}
+
+static void products_on_a_grid_agree(lac_context *ctx) {
+  static const int64_t columns[] = {1, 3, 8, 16, 34};
+  static const lac_width widths[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
+  open_both(ctx);
+  for (int d = 0; d < 4; ++d) {
+    lac_pattern *p = pattern_grid(251, 263, widths[d % 3]);
+    for (size_t k = 0; k < sizeof columns / sizeof *columns; ++k) {
+      size_t mark = scratch_mark();
+      compare_products(dtypes[d], p, LAC_PLAIN, columns[k], 0);
+      compare_products(dtypes[d], p, LAC_ADJOINT, columns[k], k % 2 ? 0 : 2);
+      scratch_release(mark);
+    }
+    lac_pattern_destroy(&p);
+  }
+  close_both();
+}
+
 /// The same numbers from one place further on.
 static twin twin_behind(const twin *x, lac_dtype dtype, int64_t rows, int64_t k) {
   lac_meta meta = {.dtype = dtype, .ndim = 2, .shape = {rows, k}};
@@ -704,10 +740,10 @@ static void unaligned_arrays_agree(lac_context *ctx) {
   twin_close();
 }
 
-#define TESTS                                                                                                \
-  products_agree_at_every_row_length, products_agree_for_every_batch_and_width, long_and_short_rows_agree,   \
-      few_rows_agree, products_of_unaligned_columns_agree, products_with_blocks_agree, sliced_rows_agree,    \
-      reductions_of_groups_agree, edges_of_groups_agree, products_of_groups_agree, matrices_of_groups_agree, \
-      sampled_products_agree, sums_and_broadcasts_agree, inner_products_agree, broadcast_arithmetic_agrees,  \
-      maps_agree, unaligned_arrays_agree
+#define TESTS                                                                                                    \
+  products_agree_at_every_row_length, products_agree_for_every_batch_and_width, long_and_short_rows_agree,       \
+      few_rows_agree, products_on_a_grid_agree, products_of_unaligned_columns_agree, products_with_blocks_agree, \
+      sliced_rows_agree, reductions_of_groups_agree, edges_of_groups_agree, products_of_groups_agree,            \
+      matrices_of_groups_agree, sampled_products_agree, sums_and_broadcasts_agree, inner_products_agree,         \
+      broadcast_arithmetic_agrees, maps_agree, unaligned_arrays_agree
 TWIN_MAIN(TESTS)

@@ -5,7 +5,7 @@
 ///     logsumexp   y_j = log(sum of exp(x_i) over the group of j)      softmax   y_i = exp(x_i) / that sum
 ///     extreme     y_j = max or min of x_i over the group of j         ties      y_i = 1 / n for each of its n extremes
 ///
-/// Short groups: a block brings the numbers of its groups to shared memory and back, side by side, and a thread has a
+/// Short groups: a warp brings the numbers of its groups to shared memory and back, side by side, and a lane has a
 /// group. Longer ones: a part of a warp, a warp or a block to a group, which it holds in registers. Each number is read
 /// once, each exponential taken once. Uneven groups: one pass over pieces (lines.cuh) for the extremes, one for the
 /// sums, one over the inputs.
@@ -55,44 +55,66 @@ __global__ void __launch_bounds__(BLOCK) segment_teams(const __grid_constant__ J
   }
 }
 
-/// Bytes of the numbers of a block's groups in shared memory.
-constexpr int ROOM_BYTES = 24576;
+constexpr int ROOM = 320;  // numbers of a warp's groups in shared memory
+
+/// The numbers [first, first + count) of all groups between memory and shared memory, by a warp, several at a time.
+template <class T, class I>
+__device__ void bring(const Job<T, I> &job, const T *__restrict__ x, int64_t first, int count, int lane, T *numbers) {
+  T value[ROOM / 32];
+#pragma unroll
+  for (int r = 0; r < ROOM / 32; ++r) {
+    int64_t p = first + r * 32 + lane;
+    if (r * 32 + lane < count) value[r] = job.sources ? x[load_once(job.sources + p)] : load_once(x + p);
+  }
+#pragma unroll
+  for (int r = 0; r < ROOM / 32; ++r) {
+    if (r * 32 + lane < count) numbers[with_gaps<T>(r * 32 + lane)] = value[r];
+  }
+}
+template <class T, class I>
+__device__ void take_away(const Job<T, I> &job, T *__restrict__ y, int64_t first, int count, int lane,
+                          const T *numbers) {
+#pragma unroll
+  for (int r = 0; r < ROOM / 32; ++r) {
+    int64_t p = first + r * 32 + lane;
+    if (r * 32 + lane < count) store_once(y + (job.sources ? job.sources[p] : p), numbers[with_gaps<T>(r * 32 + lane)]);
+  }
+}
 
 template <cuda_reduction WHAT, class T, class I>
 __global__ void __launch_bounds__(BLOCK) segment_short(const __grid_constant__ Job<T, I> job) {
-  constexpr int ROOM = ROOM_BYTES / sizeof(T);
   constexpr bool EACH = WHAT == CUDA_SOFTMAX || WHAT == CUDA_TIES;
-  __shared__ T numbers[ROOM + ROOM / (128 / sizeof(T)) + 1];
+  __shared__ T room[WARPS][with_gaps<T>(ROOM)];
+  int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  T *numbers = room[warp];
   Team<1> team;
   int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
   for (int64_t b = blockIdx.y; b < job.items; b += gridDim.y) {
     const T *x = job.x + b * job.inputs;
     T *y = job.y + b * (EACH ? job.inputs : job.outputs);
-    for (int64_t top = static_cast<int64_t>(blockIdx.x) * BLOCK; top < job.outputs; top += step) {
-      int64_t j = top + threadIdx.x, bottom = top + BLOCK < job.outputs ? top + BLOCK : job.outputs;
-      int64_t first = job.offsets[top], last = job.offsets[bottom];
-      int64_t begin = j < bottom ? job.offsets[j] : last, end = j < bottom ? job.offsets[j + 1] : last;
-      bool fits = last - first <= ROOM;
+    for (int64_t top = static_cast<int64_t>(blockIdx.x) * BLOCK + warp * 32; top < job.outputs; top += step) {
+      int64_t j = top + lane;
+      bool is_here = j < job.outputs;
+      I begin = job.offsets[is_here ? j : job.outputs], end = job.offsets[is_here ? j + 1 : job.outputs];
+      I first = __shfl_sync(ALL_LANES, begin, 0), last = __shfl_sync(ALL_LANES, end, 31);
+      bool fits = last - first <= ROOM, are_few = __all_sync(ALL_LANES, end - begin <= FEW);
       int count = fits ? static_cast<int>(last - first) : 0;
-#pragma unroll 4
-      for (int i = static_cast<int>(threadIdx.x); i < count; i += BLOCK)
-        numbers[with_gaps<T>(i)] = x[job.sources ? job.sources[first + i] : first + i];
-      __syncthreads();
+      bring(job, x, first, count, lane, numbers);
+      __syncwarp();
       Segment<T> s = {job.sign, zeros_of(job.full, end - begin), y + j};
-      if (j < bottom && fits) {
-        Staged<T> staged = {numbers, static_cast<int>(begin - first), static_cast<int>(end - first)};
+      Staged<T> staged = {numbers, static_cast<int>(begin - first), static_cast<int>(end - first)};
+      if (is_here && fits && are_few) {
+        Few<T> few(staged);
+        reduce_group<WHAT>(team, s, few);
+      } else if (is_here && fits) {
         reduce_group<WHAT>(team, s, staged);
-      } else if (j < bottom) {
+      } else if (is_here) {
         Walked<1, T, I> walked = {x, y, job.sources, begin, end, 0};
         reduce_group<WHAT>(team, s, walked);
       }
-      __syncthreads();
-      if constexpr (EACH) {
-#pragma unroll 4
-        for (int i = static_cast<int>(threadIdx.x); i < count; i += BLOCK)
-          y[job.sources ? job.sources[first + i] : first + i] = numbers[with_gaps<T>(i)];
-        __syncthreads();
-      }
+      __syncwarp();
+      if constexpr (EACH) take_away(job, y, first, count, lane, numbers);
+      __syncwarp();
     }
   }
 }

@@ -28,11 +28,32 @@ struct RowSums {
   __device__ int64_t items() const { return batch.kept.count; }
   __device__ Offsets at(int64_t b) const { return locate(batch.kept, b); }
   __device__ T term(Offsets base, int64_t p) const {
-    int64_t column = m.columns[p];
     T sum = zero<T>();
-    for_summands<SUMS>(batch.summed, base, [&](Offsets at) { sum = sum + m.value(at.x, p) * x[at.y + column]; });
+    for_summands<SUMS>(batch.summed, base, [&](Offsets at) { sum = sum + product(gather(at, look(at, p))); });
     return sum;
   }
+
+  struct Entry {
+    typename M::Column column;
+    typename M::Offset slot;
+    T value;  // where entry p has slot p
+  };
+  struct Factors {
+    T a, x;
+  };
+  __device__ Entry look(Offsets at, int64_t p) const {
+    Entry entry = {m.column(p), 0, zero<T>()};
+    if (m.slots) {
+      entry.slot = m.slot(p);
+    } else {
+      entry.value = m.value(at.x, p);
+    }
+    return entry;
+  }
+  __device__ Factors gather(Offsets at, const Entry &entry) const {
+    return {m.slots ? m.at_slot(at.x, entry.slot) : entry.value, x[at.y + entry.column]};
+  }
+  __device__ T product(const Factors &factors) const { return factors.a * factors.x; }
   __device__ void put(int64_t b, int64_t row, T sum) const { y[b * m.rows + row] = sum; }
   __device__ void add(int64_t b, int64_t row, T carried) const {
     T &to = y[b * m.rows + row];
