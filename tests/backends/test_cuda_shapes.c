@@ -215,7 +215,7 @@ static lac_pattern *pattern_grid(int64_t width, int64_t height, lac_width type) 
     }
     if (i % 101 == 0) row[count] = i, col[count++] = n - 1 - i;
   }
-  must(CPU, lac_pattern_from_coo(contexts[CPU], n, n, count, LAC_I64, row, col, type, &p, NULL));
+  twin_must(TWIN_CPU, lac_pattern_from_coo(twin_context(TWIN_CPU), n, n, count, LAC_I64, row, col, type, &p, NULL));
   scratch_release(mark);
   return p;
 }
@@ -223,18 +223,18 @@ static lac_pattern *pattern_grid(int64_t width, int64_t height, lac_width type) 
 static void products_on_a_grid_agree(lac_context *ctx) {
   static const int64_t columns[] = {1, 3, 8, 16, 34};
   static const lac_width widths[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
-  open_both(ctx);
+  twin_open(ctx);
   for (int d = 0; d < 4; ++d) {
     lac_pattern *p = pattern_grid(251, 263, widths[d % 3]);
     for (size_t k = 0; k < sizeof columns / sizeof *columns; ++k) {
       size_t mark = scratch_mark();
-      compare_products(dtypes[d], p, LAC_PLAIN, columns[k], 0);
-      compare_products(dtypes[d], p, LAC_ADJOINT, columns[k], k % 2 ? 0 : 2);
+      compare_products(twin_dtypes[d], p, LAC_PLAIN, columns[k], 0);
+      compare_products(twin_dtypes[d], p, LAC_ADJOINT, columns[k], k % 2 ? 0 : 2);
       scratch_release(mark);
     }
     lac_pattern_destroy(&p);
   }
-  close_both();
+  twin_close();
 }
 
 /// The same numbers from one place further on.
