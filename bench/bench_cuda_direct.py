@@ -27,9 +27,17 @@ TYPES = {torch.float32: 0, torch.float64: 1, torch.int32: 10, torch.int64: 24}
 
 
 def find_cudss():
-    named = os.environ.get("LACUNA_CUDSS")
-    path = named if named else _library.packaged_cudss()
-    return ctypes.CDLL(str(path) if path else "libcudss.so.1")
+    """The library that Lacuna finds, with its version."""
+    path = os.environ.get("LACUNA_CUDSS") or _library.packaged_cudss() or "libcudss.so.1"
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        sys.exit(f"skip: no cuDSS: {error}")
+    version = [ctypes.c_int() for _ in range(3)]
+    for i in range(3):
+        library.cudssGetProperty(i, ctypes.byref(version[i]))
+    library.version = tuple(v.value for v in version)
+    return library
 
 
 class Cudss:
@@ -162,46 +170,47 @@ def ours(matrix, times):
     return first, fresh, again, residual, moved
 
 
+def attempt(f):
+    """What a call gives, or the sentence with which it fails."""
+    try:
+        return f()
+    except RuntimeError as error:
+        return str(error)
+
+
+def probe_one(library, full, nature):
+    """What cuDSS says of a matrix of three rows, and of its transpose."""
+    offsets = torch.arange(0, 10, 3, dtype=torch.int32, device="cuda")
+    columns = torch.arange(3, dtype=torch.int32, device="cuda").repeat(3)
+    peer = Cudss(library, offsets, columns, full.flatten().cuda(), nature)
+    peer.b.fill_(1)
+    outcomes = [attempt(lambda phase=phase: peer.run(phase)) for phase in (ANALYSE, FACTOR, SOLVE)]
+    said = f"{outcomes}, info {peer.get(0, ctypes.c_int())}, pivots {peer.get(2, ctypes.c_int32())}, diagonal "
+    said += f"{peer.diagonal()}, x {peer.x[0].tolist()}"
+    if nature == GENERAL and library.version >= (1, 0):
+        outcomes = [attempt(lambda: peer.set(4, 1)), attempt(lambda: peer.run(SOLVE))]
+        said += f"; transposed {outcomes}, x {peer.x[0].tolist()}"
+    peer.close()
+    return said
+
+
 def probe(library):
     """What this cuDSS says of small matrices, on which the engine's policies rest."""
     print(f"cuDSS {'.'.join(map(str, library.version))}")
     dense = torch.tensor([[4.0, 1, 0], [1, 3, 1], [0, 1, 2]], dtype=torch.float64)
     cases = {
-        "definite": (dense, SPD), "not definite, as SPD": (dense - 3 * torch.eye(3).double(), SPD),
-        "general": (dense + torch.triu(dense, 1), GENERAL), "singular": (torch.ones(3, 3).double(), GENERAL),
+        "definite (pivots 4, 2.75, 1.636)": (dense, SPD), "not definite, as SPD": (dense - 3 * torch.eye(3), SPD),
+        "general (x 0.333 -0.167 0.583; transposed 0.25 0 0.5)": (dense + torch.triu(dense, 1), GENERAL),
+        "singular": (torch.ones(3, 3).double(), GENERAL),
     }  # fmt: skip
     for name, (full, nature) in cases.items():
-        offsets = torch.arange(0, 10, 3, dtype=torch.int32, device="cuda")
-        columns = torch.arange(3, dtype=torch.int32, device="cuda").repeat(3)
-        peer = Cudss(library, offsets, columns, full.flatten().cuda(), nature)
-        peer.b.fill_(1)
-        outcomes = []
-        for phase in (ANALYSE, FACTOR, SOLVE):
-            try:
-                peer.run(phase)
-            except RuntimeError as error:
-                outcomes.append(str(error))
-        print(f"  {name}: info {peer.get(0, ctypes.c_int())}, pivots {peer.get(2, ctypes.c_int32())}, "
-              f"diagonal {peer.diagonal()}, x {peer.x[0].tolist()} {outcomes}")  # fmt: skip
-        if nature == GENERAL and library.version >= (1, 0):
-            try:
-                peer.set(4, 1)
-                peer.run(SOLVE)
-                print(f"    transposed x {peer.x[0].tolist()}, should be "
-                      f"{torch.linalg.lstsq(full.T, torch.ones(3, 1).double()).solution.flatten().tolist()}")
-            except RuntimeError as error:
-                print(f"    transposed: {error}")
-        peer.close()
+        print(f"  {name}: {attempt(lambda full=full, nature=nature: probe_one(library, full.double(), nature))}")
 
 
 def main():
     if not torch.cuda.is_available():
         sys.exit("skip: no CUDA device")
     library = find_cudss()
-    version = [ctypes.c_int() for _ in range(3)]
-    for i in range(3):
-        library.cudssGetProperty(i, ctypes.byref(version[i]))
-    library.version = tuple(v.value for v in version)
     probe(library)
     times, all_pass = sized(10, 3), True
     side, edge = sized(1000, 200), sized(64, 24)

@@ -4,7 +4,7 @@
 /// memory, strict about what cuDSS is strict about.
 ///
 /// STAND_IN_MAJOR 1 has the signatures and numbers of version 1.0, and 0 those of 0.7, which solves no transposed
-/// systems. Written after the headers of both. `stand_in_analyses` counts.
+/// systems; it also does not repeat the bits of batches. Written after the headers of both. `stand_in_analyses` counts.
 
 #include <complex.h>
 #include <math.h>
@@ -176,6 +176,7 @@ API int cudssMatrixDestroy(matrix *m) {
 static int analyse(handle *h, const config *c, data *d, const matrix *a) {
   void *room = NULL;
   if (c->matches && c->batch > 1) return NOT_SUPPORTED;
+  if (STAND_IN_MAJOR == 0 && c->repeats && c->batch > 1) return NOT_SUPPORTED;
   if (d->lu) h->memory.release(h->memory.self, d->lu, (size_t)d->block, NULL);
   d->lu = NULL;
   free(d->order);

@@ -37,6 +37,7 @@ static lac_status cudss_analyse(lac_context *ctx, lac_solver_core *core) {
   LAC_ALLOC(c, 1);
   pthread_mutex_init(&c->lock, NULL);
   core->part = c;
+  c->repeats = true;
   c->l = lac_cudss_find(why, sizeof why);
   LAC_CHECK(c->l, LAC_ERR_UNSUPPORTED, "lac_solver_create: cuDSS cannot be used: %s", why);
 done:
@@ -69,7 +70,7 @@ static void cudss_foresee(const lac_solver_core *core, lac_report *report) {
 
 static bool cudss_same(const cudss_nature *a, const cudss_nature *b) {
   return a->space == b->space && a->dtype == b->dtype && a->items == b->items && a->of == b->of &&
-         a->matches == b->matches && a->is_transpose == b->is_transpose;
+         a->matches == b->matches && a->is_transpose == b->is_transpose && a->repeats == b->repeats;
 }
 
 void lac_cudss_count(const lac_factor *f) {
@@ -102,22 +103,34 @@ static void cudss_give_back(cudss_core *c, cudss_session **session) {
   c->idle[0] = *session, *session = NULL;
 }
 
-/// A new session that has these values factored; those that wait give up their memory where it is short.
+/// What to try where a session could not be made: without the memory of those that wait, or without the promise of the
+/// same bits. False: nothing more.
+static bool cudss_relent(lac_context *ctx, cudss_core *c, lac_status failure) {
+  bool has_idle = c->idle[0] || c->idle[1], repeats = c->repeats;
+  if (failure == LAC_ERR_MEMORY) cudss_drop_idle(c);
+  if (failure == LAC_ERR_UNSUPPORTED) c->repeats = false;
+  bool goes_on = failure == LAC_ERR_MEMORY ? has_idle : failure == LAC_ERR_UNSUPPORTED && repeats;
+  if (goes_on) lac_context_clear_error(ctx);
+  return goes_on;
+}
+
+/// A new session that has these values factored. The lock is held.
 static lac_status cudss_begin_session(lac_context *ctx, lac_factor *f, const lac_pattern *pattern,
                                       const cudss_nature *nature, const lac_array *values, cudss_finding *finding,
                                       cudss_session **out) {
-  lac_status status = LAC_OK, made = LAC_ERR_MEMORY;
+  lac_status status = LAC_OK, made;
   cudss_core *c = cudss_core_of(f);
+  cudss_nature own = *nature;
   cudss_session *s = NULL;
 
-  for (int round = 0; round < 2 && made == LAC_ERR_MEMORY; round++) {
+  do {
     double begin = lac_seconds();
-    if (round > 0) cudss_drop_idle(c);
     lac_cudss_session_destroy(s), s = NULL;
-    made = lac_cudss_session_create(ctx, c->l, pattern, nature, values, f->core->options.max_bytes, &s);
+    own.repeats = c->repeats;
+    made = lac_cudss_session_create(ctx, c->l, pattern, &own, values, f->core->options.max_bytes, &s);
     cudss_of(f)->analyse_seconds += lac_seconds() - begin;
     if (made == LAC_OK) made = lac_cudss_session_factor(ctx, s, values, finding);
-  }
+  } while (made != LAC_OK && cudss_relent(ctx, c, made));
   f->shortage = made != LAC_ERR_MEMORY ? LAC_SHORT_OF_NOTHING : s ? LAC_SHORT_MET : LAC_SHORT_FORESEEN;
   LAC_TRY(made);
   *out = s, s = NULL;
@@ -208,12 +221,14 @@ static lac_status cudss_try_ways(lac_context *ctx, lac_factor *f, int first) {
                            .dtype = f->meta.dtype,
                            .items = f->items,
                            .of = way->of[lac_dtype_is_complex(f->meta.dtype)],
-                           .matches = way->matches};
+                           .matches = way->matches,
+                           .repeats = c->repeats};
     if (way->matches && f->items > 1) continue;  // cuDSS does not match batches
     LAC_TRY(lac_cudss_make(ctx, f, f->core->pattern, &nature, lac_cudss_values(f), &d->finding, &d->session));
     LAC_TRY(lac_cudss_judge(ctx, f, &is_good));
     d->way = way->name;
-    lac_factor_say(f, "%s%s by cuDSS %s", *f->reason ? ", then " : "", way->name, c->l->version);
+    lac_factor_say(f, "%s%s by cuDSS %s%s", *f->reason ? ", then " : "", way->name, c->l->version,
+                   c->repeats ? "" : ", whose bits may differ from run to run");
     if (!is_good) {
       lac_factor_say(f, ", %s", d->finding.info != 0 ? "which failed" : "which was inaccurate");
       cudss_give_back(c, &d->session);

@@ -14,6 +14,7 @@ enum { CUDSS_IDLE = 2 };
 typedef struct cudss_core {
   const cudss_library *l;
   pthread_mutex_t lock;  // of all sessions, those of factors too
+  bool repeats;          // its bits, as far as cuDSS can
   cudss_session *idle[CUDSS_IDLE];
 } cudss_core;
 

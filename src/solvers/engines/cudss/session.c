@@ -18,6 +18,7 @@ struct cudss_session {
   cudss_config config;
   cudss_data data;
   cudss_matrix a;
+  cudss_memory memory;
   void *stream;   // of the last call
   int64_t bytes;  // of device memory
 };
@@ -76,12 +77,12 @@ static int session_set(cudss_session *s, int what, int value) {
   return what < 0 ? CUDSS_OK : s->l->config_set(s->config, what, &value, sizeof value);
 }
 
-/// The same bits each time; pivots are small relative to their rows and columns, whatever the units of these are.
+/// Pivots are small relative to their rows and columns, whatever the units of these are.
 static int session_configure(cudss_session *s) {
   const cudss_names *names = &s->l->names;
   int outcome = s->l->config_create(&s->config);
 
-  if (outcome == CUDSS_OK) outcome = session_set(s, names->repeats, 1);
+  if (outcome == CUDSS_OK) outcome = session_set(s, names->repeats, s->nature.repeats);
   if (outcome == CUDSS_OK) outcome = session_set(s, names->pivot_scaling, CUDSS_SCALED);
   if (outcome == CUDSS_OK) outcome = session_set(s, names->use_matching, s->nature.matches);
   if (outcome == CUDSS_OK && (s->nature.matches || names->use_matching < 0))
@@ -91,11 +92,10 @@ static int session_configure(cudss_session *s) {
 }
 
 static int session_open(cudss_session *s) {
-  cudss_memory memory = {s, session_allocate, session_release, "lacuna"};
   int outcome = s->l->create(&s->handle);
 
   if (outcome == CUDSS_OK) outcome = s->l->set_stream(s->handle, s->stream);
-  if (outcome == CUDSS_OK) outcome = s->l->set_memory(s->handle, &memory);
+  if (outcome == CUDSS_OK) outcome = s->l->set_memory(s->handle, &s->memory);
   if (outcome == CUDSS_OK) outcome = session_configure(s);
   if (outcome == CUDSS_OK) outcome = s->l->data_create(s->handle, &s->data);
   return outcome;
@@ -173,6 +173,7 @@ lac_status lac_cudss_session_create(lac_context *ctx, const cudss_library *l, co
   s->pattern = lac_pattern_retain(pattern);
   s->nature = *nature;
   s->stream = ctx->stream;
+  s->memory = (cudss_memory){s, session_allocate, session_release, "lacuna"};
   before = session_enter(s);
   LAC_TRY(session_end(ctx, s, before, session_open(s), "cudssCreate"));
   LAC_TRY(session_describe(ctx, s, values));

@@ -20,6 +20,7 @@ typedef struct cudss_nature {
   int of;             // CUDSS_GENERAL ...
   bool matches;       // rows are matched with columns, by the values that were analysed
   bool is_transpose;  // of the pattern
+  bool repeats;       // its bits
 } cudss_nature;
 
 /// What cuDSS says of a factor.
