@@ -29,29 +29,29 @@ namespace lac_cuda {
 
 // -- short lines -----------------------------------------------------------------------------------------------------
 
-/// The terms [first, first + count) to shared memory, by N threads of which this is `me`.
-template <int N, class Op>
+/// The terms [first, first + count) to shared memory, by N threads of which this is `me`; U of each are on their way at
+/// a time. The last one stands in for those behind it: a load that nothing depends on need not wait for a branch.
+template <int U, int N, class Op>
 __device__ void stage_terms(const Op &op, Offsets at, int64_t first, int count, int me, typename Op::Value *terms) {
   using Value = typename Op::Value;
   if constexpr (Op::IS_RARE) {
 #pragma unroll 4
     for (int i = me; i < count; i += N) terms[with_gaps<Value>(i)] = op.term(at, first + i);
   } else {
-    constexpr int U = sizeof(Value) <= 8 ? 8 : 4;  // terms of a thread on their way
-    for (int i = me; i < count; i += U * N) {
+    for (int top = 0; top < count; top += U * N) {
       typename Op::Entry entry[U];
       typename Op::Factors factors[U];
 #pragma unroll
       for (int u = 0; u < U; ++u) {
-        if (i + u * N < count) entry[u] = op.look(at, first + i + u * N);
+        int i = top + u * N + me;
+        entry[u] = op.look(at, first + (i < count ? i : count - 1));
       }
 #pragma unroll
-      for (int u = 0; u < U; ++u) {
-        if (i + u * N < count) factors[u] = op.gather(at, entry[u]);
-      }
+      for (int u = 0; u < U; ++u) factors[u] = op.gather(at, entry[u]);
 #pragma unroll
       for (int u = 0; u < U; ++u) {
-        if (i + u * N < count) terms[with_gaps<Value>(i + u * N)] = op.product(factors[u]);
+        int i = top + u * N + me;
+        if (i < count) terms[with_gaps<Value>(i)] = op.product(factors[u]);
       }
     }
   }
@@ -65,7 +65,7 @@ __device__ typename Op::Value warp_join(const Op &op, Offsets at, O first, O las
   Value sum = op.none();
   for (int64_t chunk = first; chunk < last; chunk += CHUNK) {
     int count = last - chunk < CHUNK ? static_cast<int>(last - chunk) : CHUNK;
-    stage_terms<32>(op, at, chunk, count, static_cast<int>(threadIdx.x) % 32, terms);
+    stage_terms<CHUNK / 32 < 8 ? CHUNK / 32 : 8, 32>(op, at, chunk, count, static_cast<int>(threadIdx.x) % 32, terms);
     __syncwarp();
     int from = begin > chunk ? static_cast<int>(begin - chunk) : 0;
     int to = end < chunk + count ? static_cast<int>(end - chunk) : count;
@@ -75,24 +75,58 @@ __device__ typename Op::Value warp_join(const Op &op, Offsets at, O first, O las
   return sum;
 }
 
-/// A warp to a span of 32 lines: nothing waits for other warps.
+/// The lines of a warp, one to a lane: [begin, end) of this one.
+template <class O>
+struct WarpLines {
+  Span span;
+  O begin, end;
+
+  __device__ WarpLines(const Tiles &tiles, int64_t tile, int64_t stop, const O *offsets) {
+    int lane = static_cast<int>(threadIdx.x) % 32;
+    span = tile < stop ? tiles.span(tile, static_cast<int>(threadIdx.x) / 32) : Span{0, 0};
+    begin = offsets[span.first + (lane < span.count ? lane : span.count)];
+    end = offsets[span.first + (lane < span.count ? lane + 1 : span.count)];
+  }
+  __device__ O first() const { return __shfl_sync(ALL_LANES, begin, 0); }
+  __device__ O last() const { return __shfl_sync(ALL_LANES, end, 31); }
+};
+
+/// f(lines) for the lines of this warp in each tile of the block. A block has `turns` tiles that follow each other, and
+/// the offsets of the next one are read before they are needed: nothing waits for them, nor for other warps.
+template <class O, class F>
+__device__ void for_warp_lines(const Tiles &tiles, int64_t turns, const O *__restrict__ offsets, F f) {
+  int64_t count = tiles.count(), step = static_cast<int64_t>(gridDim.x) * turns;
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * turns; first < count; first += step) {
+    int64_t stop = first + turns < count ? first + turns : count;
+    WarpLines<O> next(tiles, first, stop, offsets);
+    for (int64_t tile = first; tile < stop; ++tile) {
+      WarpLines<O> lines = next;
+      next = WarpLines<O>(tiles, tile + 1, stop, offsets);
+      if (lines.span.count > 0) f(lines);
+    }
+  }
+}
+
+/// Tiles of a block: a few, where that leaves enough blocks to fill a device.
+inline int64_t turns_of(const Tiles &tiles) {
+  int64_t turns = tiles.count() / 4096;
+  return turns < 1 ? 1 : turns > 8 ? 8 : turns;
+}
+
+/// A warp to a span of 32 lines.
 template <int CHUNK, class Op, class O>
-__global__ void __launch_bounds__(BLOCK) lines_short(const __grid_constant__ Op op, const __grid_constant__ Tiles tiles,
-                                                     int64_t count, const O *__restrict__ offsets) {
+__global__ void __launch_bounds__(BLOCK, CHUNK > 160 ? 4 : 5)
+    lines_short(const __grid_constant__ Op op, const __grid_constant__ Tiles tiles, int64_t turns,
+                const O *__restrict__ offsets) {
   using Value = typename Op::Value;
   __shared__ Value terms[WARPS][with_gaps<Value>(CHUNK)];
   int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   for (int64_t b = blockIdx.y; b < op.items(); b += gridDim.y) {
     Offsets at = op.at(b);
-    for (int64_t tile = blockIdx.x; tile < count; tile += gridDim.x) {
-      Span span = tiles.span(tile, warp);
-      if (span.count == 0) continue;
-      O begin = offsets[span.first + (lane < span.count ? lane : span.count)],
-        end = offsets[span.first + (lane < span.count ? lane + 1 : span.count)];
-      O first = __shfl_sync(ALL_LANES, begin, 0), last = __shfl_sync(ALL_LANES, end, 31);
-      auto sum = warp_join<CHUNK>(op, at, first, last, begin, end, terms[warp]);
-      if (lane < span.count) op.put(b, span.first + lane, sum);
-    }
+    for_warp_lines(tiles, turns, offsets, [&](const WarpLines<O> &lines) {
+      auto sum = warp_join<CHUNK>(op, at, lines.first(), lines.last(), lines.begin, lines.end, terms[warp]);
+      if (lane < lines.span.count) op.put(b, lines.span.first + lane, sum);
+    });
   }
 }
 
@@ -268,7 +302,7 @@ __device__ typename Op::Value piece_join(const Op &op, int64_t b, const Piece &p
   __shared__ int ends[CUDA_PIECE];
   int me = static_cast<int>(threadIdx.x);
   for (int i = me; i < piece.lines; i += BLOCK) ends[i] = static_cast<int>(offsets[piece.line + i + 1] - piece.entry);
-  stage_terms<BLOCK>(op, op.at(b), piece.entry, piece.entries, me, numbers);
+  stage_terms<PIECE_ITEMS, BLOCK>(op, op.at(b), piece.entry, piece.entries, me, numbers);
   __syncthreads();
 
   auto number = [&](int i) -> Value & { return numbers[with_gaps<Value>(i)]; };
@@ -298,7 +332,7 @@ __device__ typename Op::Value piece_join(const Op &op, int64_t b, const Piece &p
 }
 
 template <class Op, class O>
-__global__ void __launch_bounds__(BLOCK)
+__global__ void __launch_bounds__(BLOCK, 4)
     lines_pieces(const __grid_constant__ Op op, int64_t lines, const O *__restrict__ offsets, int64_t pieces,
                  const int64_t *__restrict__ starts, typename Op::Value *__restrict__ carried) {
   for (int64_t b = blockIdx.y; b < op.items(); b += gridDim.y) {
@@ -366,16 +400,18 @@ cudaError_t start_lanes(cudaStream_t stream, const Op &op, const cuda_lengths *l
 template <int CHUNK, class Op, class O>
 cudaError_t start_short(cudaStream_t stream, const Op &op, const cuda_lengths *l, const O *offsets, int64_t batch) {
   Tiles tiles = tiles_of(l, WARPS, 32);
-  dim3 grid(blocks(tiles.count(), MAX_X), blocks(batch, MAX_YZ));
-  return launch(lines_short<CHUNK, Op, O>, grid, stream, op, tiles, tiles.count(), offsets);
+  int64_t turns = turns_of(tiles);
+  dim3 grid(blocks(ceil_div(tiles.count(), turns), MAX_X), blocks(batch, MAX_YZ));
+  return launch(lines_short<CHUNK, Op, O>, grid, stream, op, tiles, turns, offsets);
 }
 
 constexpr int64_t SHORT_LINE = 64;  // a lane alone joins lines up to this length where the mean is above 8
 
-/// Lines of about one length. A warp has room for what a few terms for each lane take.
+/// Lines of about one length. A warp has room for the terms of its lines, or for some of them.
 template <class Op, class O>
 cudaError_t start_even(cudaStream_t stream, const Op &op, const cuda_lengths *l, const O *offsets, int64_t batch) {
   int64_t mean = cuda_mean_length(l);
+  if (l->entries <= 5 * l->lines) return start_short<160>(stream, op, l, offsets, batch);
   if (mean <= 8) return start_short<256>(stream, op, l, offsets, batch);
   if (mean <= 24 && l->longest <= SHORT_LINE)
     return start_short < sizeof(typename Op::Value) <= 8 ? 512 : 256 > (stream, op, l, offsets, batch);

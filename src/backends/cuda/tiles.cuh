@@ -23,7 +23,7 @@ struct Span {
 };
 
 struct Tiles {
-  int64_t lines, stride, across;  // tiles beside each other in a stride
+  int64_t lines, stride, across, all;  // tiles beside each other in a stride, and all of them
   int height, width;
 
   /// The span of part `at` of a tile; it may be empty.
@@ -35,13 +35,14 @@ struct Tiles {
     if (lines - first < count) count = lines - first;
     return {first, count > 0 ? static_cast<int>(count) : 0};
   }
-  int64_t count() const { return ceil_div(lines, height * stride) * across; }
+  __host__ __device__ int64_t count() const { return all; }
 };
 
 /// A stride serves where the lines have several of them, and more than a span in each.
 inline Tiles tiles_of(const cuda_lengths *l, int height, int width) {
   int64_t stride = l->stride >= 2 * width && l->stride * 4 <= l->lines ? l->stride : width;
-  return {l->lines, stride, ceil_div(stride, width), height, width};
+  int64_t across = ceil_div(stride, width);
+  return {l->lines, stride, across, ceil_div(l->lines, height * stride) * across, height, width};
 }
 
 }  // namespace lac_cuda

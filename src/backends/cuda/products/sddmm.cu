@@ -10,8 +10,8 @@
 /// together by one fixed tree. A warp has the slots of a span of rows (tiles.cuh), or a number of slots that follow
 /// each other.
 
+#include "backends/cuda/lines.cuh"
 #include "backends/cuda/products/products.h"
-#include "backends/cuda/tiles.cuh"
 
 using namespace lac_cuda;
 
@@ -50,51 +50,52 @@ __global__ void __launch_bounds__(BLOCK)
   }
 }
 
-constexpr int ROOM = 256;  // slots of a warp in shared memory
+constexpr int ROOM = 160;  // slots of a warp in shared memory
+
+/// What a warp stores of its rows; a lane has the number of u of one of them.
+template <class T, class C, class O>
+__device__ void walk_rows(const WarpLines<O> &rows, T of_row, const C *__restrict__ columns, const T *__restrict__ v,
+                          T *__restrict__ s, T *spread) {
+  int lane = static_cast<int>(threadIdx.x) % 32;
+  int64_t last = rows.last();
+  for (int64_t chunk = rows.first(); chunk < last; chunk += ROOM) {
+    int count = last - chunk < ROOM ? static_cast<int>(last - chunk) : ROOM;
+    int from = rows.begin > chunk ? static_cast<int>(rows.begin - chunk) : 0;
+    int to = rows.end < chunk + count ? static_cast<int>(rows.end - chunk) : count;
+    C column[ROOM / 32];
+    T factor[ROOM / 32];
+#pragma unroll
+    for (int i = 0; i < ROOM / 32; ++i) {
+      int z = i * 32 + lane;
+      column[i] = load_once(columns + chunk + (z < count ? z : count - 1));
+    }
+#pragma unroll
+    for (int i = 0; i < ROOM / 32; ++i) factor[i] = v[column[i]];
+    for (int i = from; i < to; ++i) spread[with_gaps<T>(i)] = of_row;
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < ROOM / 32; ++i) {
+      int z = i * 32 + lane;
+      if (z < count) store_once(s + chunk + z, spread[with_gaps<T>(z)] * conj_of(factor[i]));
+    }
+    __syncwarp();
+  }
+}
 
 /// The same by rows: without the row of each slot there is less to read.
-template <class T, class C>
-__global__ void __launch_bounds__(BLOCK)
-    sddmm_walk(const __grid_constant__ Tiles tiles, int64_t tile_count, cuda_index offsets,
+template <class T, class C, class O>
+__global__ void __launch_bounds__(BLOCK, 4)
+    sddmm_walk(const __grid_constant__ Tiles tiles, int64_t turns, const O *__restrict__ offsets,
                const C *__restrict__ columns, int64_t slots, const __grid_constant__ cuda_axes items,
                const T *__restrict__ u, const T *__restrict__ v, T *__restrict__ s) {
   __shared__ T room[WARPS][with_gaps<T>(ROOM)];
   int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  T *spread = room[warp];
   for (int64_t b = blockIdx.y; b < items.count; b += gridDim.y) {
     Offsets at = locate(items, b);
-    for (int64_t tile = blockIdx.x; tile < tile_count; tile += gridDim.x) {
-      Span span = tiles.span(tile, warp);
-      if (span.count == 0) continue;
-      bool has_row = lane < span.count;
-      int64_t begin = get(offsets, span.first + (has_row ? lane : span.count)),
-              end = get(offsets, span.first + (has_row ? lane + 1 : span.count));
-      T of_row = has_row ? u[at.x + span.first + lane] : zero<T>();
-      int64_t first = __shfl_sync(ALL_LANES, begin, 0), last = __shfl_sync(ALL_LANES, end, 31);
-      for (int64_t chunk = first; chunk < last; chunk += ROOM) {
-        int count = last - chunk < ROOM ? static_cast<int>(last - chunk) : ROOM;
-        int from = begin > chunk ? static_cast<int>(begin - chunk) : 0;
-        int to = end < chunk + count ? static_cast<int>(end - chunk) : count;
-        for (int i = from; i < to; ++i) spread[with_gaps<T>(i)] = of_row;
-        __syncwarp();
-        C column[ROOM / 32];
-        T factor[ROOM / 32];
-#pragma unroll
-        for (int i = 0; i < ROOM / 32; ++i) {
-          if (i * 32 + lane < count) column[i] = load_once(columns + chunk + i * 32 + lane);
-        }
-#pragma unroll
-        for (int i = 0; i < ROOM / 32; ++i) {
-          if (i * 32 + lane < count) factor[i] = v[at.y + column[i]];
-        }
-#pragma unroll
-        for (int i = 0; i < ROOM / 32; ++i) {
-          int z = i * 32 + lane;
-          if (z < count) store_once(s + b * slots + chunk + z, spread[with_gaps<T>(z)] * conj_of(factor[i]));
-        }
-        __syncwarp();
-      }
-    }
+    for_warp_lines(tiles, turns, offsets, [&](const WarpLines<O> &rows) {
+      T of_row = lane < rows.span.count ? u[at.x + rows.span.first + lane] : zero<T>();
+      walk_rows(rows, of_row, columns, v + at.y, s + b * slots, room[warp]);
+    });
   }
 }
 
@@ -241,9 +242,13 @@ template <class T, class C>
 cudaError_t start_walk(cudaStream_t stream, const cuda_matrix *m, const Slots<C> &slots, const cuda_batch *batch,
                        const T *u, const T *v, T *s) {
   Tiles tiles = tiles_of(&m->lengths, WARPS, 32);
-  dim3 grid(blocks(tiles.count(), MAX_X), blocks(batch->kept.count, MAX_YZ));
-  return launch(sddmm_walk<T, C>, grid, stream, tiles, tiles.count(), m->rows.offsets, slots.columns, slots.count,
-                batch->kept, u, v, s);
+  int64_t turns = turns_of(tiles);
+  dim3 grid(blocks(ceil_div(tiles.count(), turns), MAX_X), blocks(batch->kept.count, MAX_YZ));
+  return with_index(m->rows.offsets.type, [&](auto index) {
+    using O = decltype(index);
+    return launch(sddmm_walk<T, C, O>, grid, stream, tiles, turns, integers<O>(m->rows.offsets), slots.columns,
+                  slots.count, batch->kept, u, v, s);
+  });
 }
 
 template <bool SUMS, class T, class C>

@@ -106,17 +106,17 @@ struct RowsOut {
   using T = typename M::Value;
 
   const typename M::Offset *__restrict__ ends;  // of the current row and those behind it
-  T *__restrict__ y;
-  int64_t k;
-  int left;  // rows
+  char *__restrict__ y;
+  int bytes;  // of a row of x or y: addresses are one product
+  int left;   // rows
   bool stores;
   Place<M> end, next;
   Pack<T, V> sum;
 
-  __device__ RowsOut(const M &m, const Span &span, int64_t columns, T *to, bool has_columns)
+  __device__ RowsOut(const M &m, const Span &span, int row_bytes, T *to, bool has_columns)
       : ends(m.offsets + span.first + 1),
-        y(to + span.first * columns),
-        k(columns),
+        y(reinterpret_cast<char *>(to) + span.first * row_bytes),
+        bytes(row_bytes),
         left(span.count),
         stores(has_columns),
         end(end_of(0)),
@@ -128,7 +128,7 @@ struct RowsOut {
     while (end == p) {
       if (stores) store_once(reinterpret_cast<Pack<T, V> *>(y), sum);
       sum = zeros<T, V>();
-      y += k;
+      y += bytes;
       ++ends;
       --left;
       end = next;
@@ -140,13 +140,13 @@ struct RowsOut {
 /// AHEAD entries from p on, which are those of the lanes from `from` on in `column` and `value`.
 template <class M, int V>
 __device__ void add_ahead(typename M::Column column, typename M::Value value, int from, int lanes, Place<M> p,
-                          Place<M> last, const typename M::Value *__restrict__ x, RowsOut<M, V> &out) {
+                          Place<M> last, const char *__restrict__ x, RowsOut<M, V> &out) {
   using T = typename M::Value;
   Pack<T, V> factor[AHEAD];
 #pragma unroll
   for (int u = 0; u < AHEAD; ++u) {
     int64_t row = __shfl_sync(ALL_LANES, column, from + u, lanes);
-    if (p + u < last && out.stores) factor[u] = load<V>(x + row * out.k);
+    if (p + u < last && out.stores) factor[u] = *reinterpret_cast<const Pack<T, V> *>(x + row * out.bytes);
   }
 #pragma unroll
   for (int u = 0; u < AHEAD; ++u) {
@@ -161,7 +161,7 @@ __device__ void add_ahead(typename M::Column column, typename M::Value value, in
 
 /// A span by a group of `lanes`. All lanes of the warp take part, until all its groups are done.
 template <class M, int V>
-__device__ void add_span(const M &m, const Span &span, int lanes, int64_t base, const typename M::Value *__restrict__ x,
+__device__ void add_span(const M &m, const Span &span, int lanes, int64_t base, const char *__restrict__ x,
                          RowsOut<M, V> &out) {
   using P = Place<M>;
   P lane = threadIdx.x & static_cast<unsigned>(lanes - 1), step = static_cast<P>(lanes);
@@ -189,14 +189,15 @@ __global__ void __launch_bounds__(BLOCK, SPAN_BLOCKS)
                int64_t count, int lanes, int64_t k, const typename M::Value *__restrict__ x,
                typename M::Value *__restrict__ y) {
   Lane lane(lanes);
+  int row_bytes = static_cast<int>(k * static_cast<int64_t>(sizeof(typename M::Value)));
   for (int64_t b = blockIdx.y; b < items.count; b += gridDim.y) {
     Offsets at = locate(items, b);
     for (int64_t unit = blockIdx.x; unit < count; unit += gridDim.x) {
       int64_t tile = static_cast<int64_t>(static_cast<uint64_t>(unit) / static_cast<uint64_t>(passes));
       int64_t c = ((unit - tile * passes) * lanes + lane.at) * V;
       Span span = tiles.span(tile, lane.group);
-      RowsOut<M, V> out(m, span, k, y + b * m.rows * k + c, c < k);
-      add_span<M, V>(m, span, lanes, at.x, x + at.y + c, out);
+      RowsOut<M, V> out(m, span, row_bytes, y + b * m.rows * k + c, c < k);
+      add_span<M, V>(m, span, lanes, at.x, reinterpret_cast<const char *>(x + at.y + c), out);
     }
   }
 }
@@ -385,7 +386,8 @@ cudaError_t start_rows(cudaStream_t stream, const M &m, const cuda_lengths *l, c
                        const T *x, T *y) {
   int64_t packs = k / V, items = batch->kept.count;
   bool sums = batch->summed.count != 1;
-  if (!sums && packs > AHEAD / 2) return start_spans<V>(stream, m, l, &batch->kept, k, x, y);
+  bool spans = packs > AHEAD / 2 && k <= INT32_MAX / static_cast<int64_t>(sizeof(T));
+  if (spans && !sums) return start_spans<V>(stream, m, l, &batch->kept, k, x, y);
   int groups = BLOCK / power_of_two(packs, 32);
   int rows = sums ? groups : rows_of_block(m.rows, cuda_mean_length(l), groups, items);
   int64_t tiles = ceil_div(m.rows, rows);

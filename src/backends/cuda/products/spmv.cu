@@ -12,7 +12,7 @@ using namespace lac_cuda;
 
 namespace {
 
-template <class M, bool SUMS>
+template <class M, bool SUMS, bool BY_SLOTS>
 struct RowSums {
   using T = typename M::Value;
   using Value = T;
@@ -35,25 +35,26 @@ struct RowSums {
 
   struct Entry {
     typename M::Column column;
-    typename M::Offset slot;
-    T value;  // where entry p has slot p
+    std::conditional_t<BY_SLOTS, typename M::Offset, T> value;  // or its slot
   };
   struct Factors {
     T a, x;
   };
   __device__ Entry look(Offsets at, int64_t p) const {
-    Entry entry = {m.column(p), 0, zero<T>()};
-    if (m.slots) {
-      entry.slot = m.slot(p);
+    if constexpr (BY_SLOTS) {
+      return {m.column(p), load_once(m.slots + p)};
     } else {
-      entry.value = m.value(at.x, p);
+      return {m.column(p), load_once(m.a + at.x + p)};
     }
-    return entry;
   }
   __device__ Factors gather(Offsets at, const Entry &entry) const {
-    return {m.slots ? m.at_slot(at.x, entry.slot) : entry.value, x[at.y + entry.column]};
+    if constexpr (BY_SLOTS) {
+      return {m.a[at.x + entry.value], x[at.y + entry.column]};
+    } else {
+      return {entry.value, x[at.y + entry.column]};
+    }
   }
-  __device__ T product(const Factors &factors) const { return factors.a * factors.x; }
+  __device__ T product(const Factors &factors) const { return conj_if(m.conj, factors.a) * factors.x; }
   __device__ void put(int64_t b, int64_t row, T sum) const { y[b * m.rows + row] = sum; }
   __device__ void add(int64_t b, int64_t row, T carried) const {
     T &to = y[b * m.rows + row];
@@ -75,8 +76,11 @@ cudaError_t cuda_launch_spmv(cudaStream_t stream, lac_dtype dtype, const cuda_ma
     return with_sums(batch, [&](auto sums) {
       using M = decltype(rows);
       using T = typename M::Value;
-      RowSums<M, sums.value> op = {rows, *batch, static_cast<const T *>(x), static_cast<T *>(y)};
-      return start_lines(stream, op, &m->lengths, rows.offsets, batch->kept.count, scratch);
+      auto run = [&](auto by_slots) {
+        RowSums<M, sums.value, by_slots.value> op = {rows, *batch, static_cast<const T *>(x), static_cast<T *>(y)};
+        return start_lines(stream, op, &m->lengths, rows.offsets, batch->kept.count, scratch);
+      };
+      return rows.slots ? run(std::true_type{}) : run(std::false_type{});
     });
   });
 }
