@@ -193,6 +193,18 @@ static void defaults_and_budgets_act_on_every_method(lac_context *ctx) {
   direct_close(&t.s);
 }
 
+/// accept_singular is about solutions: the sentence does not advise it where there is no factor.
+static void a_zero_pivot_is_accepted_by_no_option(lac_context *ctx) {
+  for (int accepts = 0; accepts < 2; accepts++) {
+    direct_case c = direct_small(2, (double[]){1, 1, 1, 1}, LAC_F64);
+    direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &(lac_solver_options){.accept_singular = accepts});
+    lac_factor *factor = NULL;
+    CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_SINGULAR, "damped least-squares");
+    CHECK(!factor && !strstr(lac_context_error(ctx), "accept_singular"));
+    direct_close(&s);
+  }
+}
+
 // -- other versions --------------------------------------------------------------------------------------------------
 
 static void a_later_struct_is_taken_as_far_as_it_is_zero(lac_context *ctx) {
@@ -277,7 +289,8 @@ static void nothing_has_no_report(lac_context *ctx) {
   direct_close(&t.s);
 }
 
-CHECK_MAIN(a_factor_is_kept_by_default, the_pivot_tolerance_is_a_tenth_by_default, defaults_and_zero_are_one_solver,
+CHECK_MAIN(a_factor_is_kept_by_default, a_zero_pivot_is_accepted_by_no_option,
+           the_pivot_tolerance_is_a_tenth_by_default, defaults_and_zero_are_one_solver,
            an_option_that_cannot_act_is_refused, the_refusal_names_methods_on_which_an_option_acts,
            defaults_and_budgets_act_on_every_method, a_later_struct_is_taken_as_far_as_it_is_zero,
            a_size_that_cannot_be_is_refused, reserved_numbers_are_zero, a_report_is_as_long_as_its_caller_knows_it,
