@@ -73,7 +73,7 @@ typedef struct lac_solver_options {
   /// what is suited for it. 0: what the machine has free.
   int64_t max_bytes;
   /// For direct methods and engines: a solution without any certain digit, as the matrix is singular to working
-  /// precision, is returned with a warning; else it is LAC_ERR_SINGULAR.
+  /// precision, is returned with a warning; else it is LAC_ERR_SINGULAR, as a pivot of exactly zero always is.
   bool accept_singular;
   /// Values on a symmetric pattern are taken as Hermitian, whatever rounding has made of them, and methods may read one
   /// triangle alone. Else a_ij and conj(a_ji) may differ by 8 roundings of the larger one or of sqrt(|a_ii a_jj|).
