@@ -280,7 +280,8 @@ def test_parts_of_a_batch():
     same(a[0, 0].unsqueeze().squeeze().to_dense(), dense[0, 0])
     same(stack([a[0, 0], a[1, 1]]).to_dense(), torch.stack([dense[0, 0], dense[1, 1]]))
     for wrong, error in ((lambda: a[2], IndexError), (lambda: a[0, 0, 9], IndexError), (lambda: a[None], ValueError),
-                         (lambda: a[0, 0, 0, 0, 0], ValueError), (lambda: a.squeeze(3), ValueError),
+                         (lambda: a[0, 0, 0, 0, 0], IndexError), (lambda: a[0, 0, [0, 9]], IndexError),
+                         (lambda: a[..., torch.tensor([-6])], IndexError), (lambda: a.squeeze(3), ValueError),
                          (lambda: stack([a[0], GIVEN["wide"].tensor()]), ValueError)):  # fmt: skip
         with pytest.raises(error):
             wrong()
