@@ -54,7 +54,8 @@ class _Operator:
     def iterate(self, method, b, options):
         """By the normal equations, which need products alone: cg makes LSQR's iterates of them, minres LSMR's."""
         method = {"lsqr": "cg", "lsmr": "minres"}[method]
-        return iterate_products(lambda x, op: self.times(self.times(x), "H"), self.times(b, "H"), None, method, **options)
+        normal = lambda x, op: self.times(self.times(x), "H")  # noqa: E731
+        return iterate_products(normal, self.times(b, "H"), None, method, **options)
 
 
 class _Problem:

@@ -9,6 +9,7 @@ import torch
 from torch.autograd.forward_ad import unpack_dual
 
 from .. import _called
+from .._options import of_derivatives
 from ..errors import ArgumentError, OrderError
 from . import _private
 from ._private import transforms_active as _in_transform
@@ -36,18 +37,21 @@ class _Iterated:
         self.products, self.options, self.start = products, options, start
 
     def __call__(self, is_adjoint, theta, b):
-        function, start, self.start = self.products[is_adjoint], self.start, None  # of the first solve alone
+        function = self.products[is_adjoint]
 
         def product(x, op):
             with torch.enable_grad():  # for functions that differentiate inside; theta has no history
                 y = function(*theta, torch.from_numpy(x).to(b.device))
             return _numbers(y) if isinstance(y, torch.Tensor) else y
 
-        return torch.from_numpy(_called.solve(product, _numbers(b), x0=start, **self.options)).to(b.device)
+        return torch.from_numpy(_called.solve(product, _numbers(b), x0=self.start, **self.options)).to(b.device)
 
 
 def _numbers(tensor):
-    return tensor.detach().cpu().resolve_conj().resolve_neg().numpy()
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+    while _private.is_wrapped(tensor):  # by a transform around us, which wraps every result
+        tensor = _private.unwrapped_once(tensor)
+    return tensor.numpy()
 
 
 def _require_one_forward_mode():
@@ -122,8 +126,9 @@ def solve_operator(function, theta, b, method="auto", x0=None, **options):
         _require_own(function, theta, b)
     products = function, _adjoint(function)
     start = None if x0 is None else _numbers(_plain(asarray(x0)).to(_plain(b)))
-    run = _Iterated(products, {"method": method, **options}, start)
-    return Solve.apply(System(*products, run), False, b, *theta)
+    options = {"method": method, **options}
+    derivative = System(*products, _Iterated(products, of_derivatives(options), None))
+    return Solve.apply(System(*products, _Iterated(products, options, start), derivative), False, b, *theta)
 
 
 _DIFFERENTIABLE = """Differentiable in b and in the
