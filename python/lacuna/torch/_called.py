@@ -38,20 +38,19 @@ class _Iterated:
 
     def __call__(self, is_adjoint, theta, b):
         function = self.products[is_adjoint]
+        # Here, and not by the caller: results are wrapped within a transform, and have no numbers.
+        start = None if self.start is None else _numbers(_plain(self.start).to(b))
 
         def product(x, op):
             with torch.enable_grad():  # for functions that differentiate inside; theta has no history
                 y = function(*theta, torch.from_numpy(x).to(b.device))
             return _numbers(y) if isinstance(y, torch.Tensor) else y
 
-        return torch.from_numpy(_called.solve(product, _numbers(b), x0=self.start, **self.options)).to(b.device)
+        return torch.from_numpy(_called.solve(product, _numbers(b), x0=start, **self.options)).to(b.device)
 
 
 def _numbers(tensor):
-    tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
-    while _private.is_wrapped(tensor):  # by a transform around us, which wraps every result
-        tensor = _private.unwrapped_once(tensor)
-    return tensor.numpy()
+    return tensor.detach().cpu().resolve_conj().resolve_neg().numpy()
 
 
 def _require_one_forward_mode():
@@ -125,7 +124,7 @@ def solve_operator(function, theta, b, method="auto", x0=None, **options):
     if torch.is_grad_enabled() or _in_transform():
         _require_own(function, theta, b)
     products = function, _adjoint(function)
-    start = None if x0 is None else _numbers(_plain(asarray(x0)).to(_plain(b)))
+    start = None if x0 is None else asarray(x0)
     options = {"method": method, **options}
     derivative = System(*products, _Iterated(products, of_derivatives(options), None))
     return Solve.apply(System(*products, _Iterated(products, options, start), derivative), False, b, *theta)
