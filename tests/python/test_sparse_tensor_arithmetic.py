@@ -230,7 +230,7 @@ def test_transposes_conjugates_and_triangles(name):
         assert a.T.values is a.values
     same(a.coalesce().to_dense(), given.dense())
     once = a.coalesce()
-    assert once.is_coalesced and not a.is_coalesced and once.coalesce().structure == once.structure
+    assert once.is_coalesced() and not a.is_coalesced() and once.coalesce().structure == once.structure
     with pytest.raises(lacuna.ShapeError):
         a.transpose(0, 0)
 
@@ -466,3 +466,16 @@ def test_joined_matrices_compile():
     compiled = torch.compile(join, fullgraph=True)
     same(compiled(values), join(values))
     same(compiled(2 * values), 2 * join(values))
+
+
+def test_more_of_torchs_functions():
+    given = GIVEN["square"]
+    a, dense = given.tensor(), given.matrix()
+    x, bias = random(2, 3, 5, like=dense), random(5, like=dense)
+    same(torch.linalg.det(a), torch.linalg.det(dense))
+    same(torch.linalg.slogdet(a)[1], torch.linalg.slogdet(dense)[1])
+    same(torch.sparse.mm(a, x[0].mT), dense @ x[0].mT)
+    same(torch.nn.functional.linear(x, a, bias), torch.nn.functional.linear(x, dense, bias))
+    same(torch.nn.functional.softmax(a, 1).to_dense(), a.softmax(1).to_dense())
+    with pytest.raises(lacuna.ArgumentError, match="as its weight alone"):
+        torch.nn.functional.linear(a, dense)
