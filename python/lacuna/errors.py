@@ -121,4 +121,7 @@ class InterruptError(LacunaError):
 
 
 BY_STATUS = {error.status: error for error in LacunaError.__subclasses__()}
-__all__ = ["AccuracyWarning", "LacunaError", "LacunaWarning", "MissingFileError", *(error.__name__ for error in BY_STATUS.values())]
+__all__ = [
+    "AccuracyWarning", "LacunaError", "LacunaWarning", "MissingFileError",
+    *(error.__name__ for error in BY_STATUS.values()),
+]  # fmt: skip

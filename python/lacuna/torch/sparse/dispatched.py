@@ -11,10 +11,10 @@ from .arithmetic import UNARY
 from .shapes import cat, stack
 
 _BINARY = {
-    "matmul": "matmul", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "_sparse_mm": "matmul", "add": "add", "sub": "sub", "subtract": "sub",
-    "mul": "mul", "multiply": "mul", "div": "truediv", "divide": "truediv", "true_divide": "truediv",
-    "truediv": "truediv", "floor_divide": "floordiv", "floordiv": "floordiv", "remainder": "mod", "mod": "mod",
-    "pow": "pow", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+    "matmul": "matmul", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "_sparse_mm": "matmul", "add": "add",
+    "sub": "sub", "subtract": "sub", "mul": "mul", "multiply": "mul", "div": "truediv", "divide": "truediv",
+    "true_divide": "truediv", "truediv": "truediv", "floor_divide": "floordiv", "floordiv": "floordiv", "remainder":
+    "mod", "mod": "mod", "pow": "pow", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
 }  # fmt: skip
 _METHODS = frozenset(UNARY) | frozenset(
     "logical_and logical_or logical_xor clamp conj clone detach sum mean prod amax amin trace diagonal tril triu det "
