@@ -109,8 +109,9 @@ class _Asked:
     """Which solve is asked for: by what, and who is to be told of it and of its adjoint. Where nobody reads the report
     it `is_silent`: not to converge is an error, and what C warns of is a warning."""
 
-    def __init__(self, solver, pattern, info, op="N", is_silent=False):
-        self.solver, self.pattern, self.info, self.op, self.is_silent = solver, pattern, info, op, is_silent
+    def __init__(self, solvers, pattern, info, op="N", is_silent=False):
+        self.solver, self.derivative = solvers  # the second is for derivatives
+        self.pattern, self.info, self.op, self.is_silent = pattern, info, op, is_silent
         self.core = 1 if pattern.blocks == (1, 1) else 3  # dimensions of the values of one matrix
 
     def run(self, slots, b, x0):
@@ -128,7 +129,7 @@ class _Asked:
         return self._other(SolveInfo(), self.op)
 
     def _other(self, info, op):
-        return _Asked(self.solver, self.pattern, info, op, self.is_silent)
+        return _Asked((self.derivative, self.derivative), self.pattern, info, op, self.is_silent)
 
 
 class _Iterated(torch.autograd.Function):
@@ -210,15 +211,15 @@ torch.compiler.assume_constant_result(_hold)
 
 @torch.library.custom_op("lacuna::iterate", mutates_args=())
 def _iterate_held(
-    slots: torch.Tensor, b: torch.Tensor, x0: Optional[torch.Tensor], number: int, op: str
+    slots: torch.Tensor, b: torch.Tensor, x0: Optional[torch.Tensor], number: int, derivative: int, op: str
 ) -> torch.Tensor:
-    """x by a solver that is held."""
-    solver = _held[number]
-    return _Asked(solver, solver.pattern, SolveInfo(), op, is_silent=True).run(slots, b, x0)
+    """x by a solver that is held, as the one for derivatives is."""
+    solvers = _held[number], _held[derivative]
+    return _Asked(solvers, solvers[0].pattern, SolveInfo(), op, is_silent=True).run(slots, b, x0)
 
 
 @_iterate_held.register_fake
-def _(slots, b, x0, number, op):
+def _(slots, b, x0, number, derivative, op):
     solver = _held[number]
     core = 1 if solver.pattern.blocks == (1, 1) else 3
     batch = torch.broadcast_shapes(slots.shape[: slots.ndim - core], b.shape[:-2])
@@ -226,36 +227,36 @@ def _(slots, b, x0, number, op):
 
 
 def _keep(ctx, inputs, output):
-    slots, b, _, *ctx.asked = inputs
+    slots, b, _, _, *ctx.asked = inputs
     ctx.right_shape = b.shape
     ctx.save_for_backward(slots, output)
 
 
 def _backward(ctx, x_bar):
     (slots, x), (number, op) = ctx.saved_tensors, ctx.asked
-    adjoint = _iterate_held(slots, x_bar, None, number, _ADJOINT[op])
+    adjoint = _iterate_held(slots, x_bar, None, number, number, _ADJOINT[op])
     pair = (adjoint, x) if op == "N" else (x, adjoint)
     slots_bar = _summed(-sddmm(_held[number].pattern, *pair), slots.shape) if ctx.needs_input_grad[0] else None
-    return slots_bar, _summed(adjoint, ctx.right_shape), None, None, None
+    return slots_bar, _summed(adjoint, ctx.right_shape), None, None, None, None
 
 
 _iterate_held.register_autograd(_backward, setup_context=_keep)
 
 
-def _compiled(solver, info, op):
+def _compiled(solvers, info, op):
     """What iterates while a compiler reads."""
     if info is not None:
         raise UnsupportedError("solve: compiled code fills no SolveInfo; ask for return_info outside of it")
-    number = _hold(fixed(solver.key))
-    return lambda slots, b, x0: _iterate_held(slots, b, x0, number, op)
+    numbers = [_hold(fixed(solver.key)) for solver in solvers]
+    return lambda slots, b, x0: _iterate_held(slots, b, x0, *numbers, op)
 
 
-def iterate(solver, pattern, slots, b, x0=None, info=None, op="N"):
+def iterate(solvers, pattern, slots, b, x0=None, info=None, op="N"):
     """x = op(A)^-1 b from x0, differentiable to every order in slots and b; op is "N" or "H". `info` is filled; where
-    there is none, not to converge is an error."""
+    there is none, not to converge is an error. Of the two solvers the second is for derivatives."""
     if torch.compiler.is_dynamo_compiling():
-        run = _compiled(solver, info, op)
+        run = _compiled(solvers, info, op)
         return in_one_dtype("solve", lambda slots, b: run(slots, b, None if x0 is None else x0.to(b.dtype)), slots, b)
-    asked = _Asked(solver, pattern, SolveInfo() if info is None else info, op, is_silent=info is None)
+    asked = _Asked(solvers, pattern, SolveInfo() if info is None else info, op, is_silent=info is None)
     start = lambda b: None if x0 is None else x0.to(b.dtype)  # noqa: E731
     return in_one_dtype("solve", lambda slots, b: _Iterated.apply(asked, slots, b, start(b)), slots, b)

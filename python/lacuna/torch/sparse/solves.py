@@ -3,7 +3,7 @@
 
 import torch
 
-from ..._options import ITERATES
+from ..._options import ITERATES, of_derivatives
 from ...errors import ArgumentError, ShapeError
 from ...pattern import solver_of as kept_solver
 from ...solver import Solver
@@ -59,12 +59,15 @@ class Solves:
         pattern, slots = self._matrix()
         b, is_vector = columns("solve", "b", b, self.batch_shape, _square("solve", pattern).shape[0])
         named = {"method": method, "preconditioner": preconditioner, "rtol": rtol, "atol": atol}
-        by = solver_of(pattern, {**named, "max_iterations": max_iterations, **options})
+        options = {**named, "max_iterations": max_iterations, **options}
+        by = solver_of(pattern, options)
         if x0 is None and not return_info:
             return without_columns(solve(by, slots, b, op), is_vector)
         x0 = None if x0 is None else columns("solve", "x0", x0, self.batch_shape, b.shape[-2])[0].detach()
         info = SolveInfo() if return_info else None
-        x = without_columns(_from_start(by, pattern, slots, b, x0, op, info), is_vector)
+        pair = by, _derivative(by, pattern, options)
+        solvers = [one if isinstance(one, Solver) else kept_solver(one, {}) for one in pair]
+        x = without_columns(_from_start(solvers, pattern, slots, b, x0, op, info), is_vector)
         return (x, info) if return_info else x
 
     def solve_batch(self, values, b, **options):
@@ -148,12 +151,18 @@ def _square(who, pattern):
     return pattern
 
 
-def _from_start(by, pattern, slots, b, x0, op, info):
+def _derivative(by, pattern, options):
+    """The solver for derivatives, which is another one where tolerances are: C knows of no derivatives here."""
+    later = of_derivatives(options)
+    is_same = all([later.get(name) == options.get(name) for name in ("rtol", "atol")])
+    return by if is_same else solver_of(pattern, later)
+
+
+def _from_start(solvers, pattern, slots, b, x0, op, info):
     """A solve with a report or a start. A^T x = b is A^H conj(x) = conj(b)."""
     if op not in ("N", "T", "H"):
         raise ArgumentError(f'solve: op is {op!r}; with x0 or return_info it is "N", "T" or "H"')
-    solver = by if isinstance(by, Solver) else kept_solver(by, {})
     if op == "T":
         start = None if x0 is None else x0.conj()
-        return iterate(solver, pattern, slots, b.conj(), start, info, "H").conj()
-    return iterate(solver, pattern, slots, b, x0, info, op)
+        return iterate(solvers, pattern, slots, b.conj(), start, info, "H").conj()
+    return iterate(solvers, pattern, slots, b, x0, info, op)
