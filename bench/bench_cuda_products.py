@@ -115,7 +115,7 @@ class Bench:
         residual = self.residual(ours(), peers, dtype)
         share = bytes / mine / self.bandwidth
         ok = (bar is None or share >= bar) and (within is None or mine <= within)
-        bars = [f"{bar:.0%} of a copy"] * (bar is not None) + [f"{within * 1e3:g} ms"] * (within is not None)
+        bars = ([] if bar is None else [f"{bar:.0%} of a copy"]) + ([] if within is None else [f"{within * 1e3:g} ms"])
         told = ", ".join(f"{p} {t * 1e3:.3f} ms" for p, t in times.items())
         self.table.at_least(1, name, n=m.shape[0], ours=mine, peer=peer, peer_s=times.get(peer), residual=residual,
                             limit={"f32": 2e-5, "f64": 1e-13}[dtype], dtype=dtype, device="cuda",

@@ -109,6 +109,20 @@ foreach(stub MKL BLIS SCIPY MKL_WIDE)
 endforeach()
 target_compile_definitions(test.core.blas PRIVATE BLAS_STUBS="${PROJECT_BINARY_DIR}/tests/core/libblas_stub_")
 
+# Stand-ins of cuDSS, by which tests/solvers/test_cudss.c works without a device.
+foreach(major 0 1)
+  add_library(cudss_stand_in_${major} MODULE ${PROJECT_SOURCE_DIR}/tests/solvers/cudss_stand_in.c)
+  target_link_libraries(cudss_stand_in_${major} PRIVATE m)
+  target_compile_options(cudss_stand_in_${major} PRIVATE -std=c11 -O2)
+  target_compile_definitions(cudss_stand_in_${major} PRIVATE STAND_IN_MAJOR=${major})
+  set_target_properties(cudss_stand_in_${major} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/solvers)
+endforeach()
+foreach(name cudss cudss_before)
+  add_dependencies(test.solvers.${name} cudss_stand_in_0 cudss_stand_in_1)
+  target_compile_definitions(test.solvers.${name} PRIVATE
+    CUDSS_STAND_INS="${PROJECT_BINARY_DIR}/tests/solvers/libcudss_stand_in_")
+endforeach()
+
 # What a user of the installed library can write: public headers and liblacuna.so alone.
 file(GLOB extends CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/extend/*.c)
 foreach(source ${extends})

@@ -22,6 +22,9 @@ foreach(program ${programs})
                        ENVIRONMENT "${environment}")
 endforeach()
 set_tests_properties(backends.cuda_stream.cuda PROPERTIES RUN_SERIAL ON)   # it fills the device's memory
+# The longest come first, so that the others run beside them.
+set_tests_properties(backends.cuda_shapes.cuda backends.cuda_solves.cuda backends.kernels.cuda ops.iterative_solve.cuda
+                     ops.logdet_estimate.cuda ops.lstsq_with.cuda solvers.grid.cuda PROPERTIES COST 100)
 
 set(which cuda)
 if("$ENV{LACUNA_TEST_QUICK}")

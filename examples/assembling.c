@@ -112,7 +112,7 @@ static lac_var compliance(lac_tape *tape, const model *m, lac_var moduli, lac_va
   return lac_dot(tape, load, *u);
 }
 
-/// c, its gradient by the tape, and the displacements; how K was factored is told besides.
+/// c, its gradient by the tape, and the displacements; how K was factored is reported too.
 static lac_status differentiate(const model *m, double *c, double gradient[ELEMENTS], double displacement[FREE]) {
   lac_var moduli = lac_tape_leaf(m->tape, m->moduli), moduli_bar, u, value = compliance(m->tape, m, moduli, &u);
   lac_report report = {0};

@@ -5,13 +5,15 @@
 
 120 labelled papers, six classes, the public split; dropout, L2 on W0, Adam, 200 epochs. Prints the test accuracy of
 each seed and their mean, which must reach 69 %. The graph and the features are both sparse matrices on frozen patterns;
-nothing dense of their size is made, and dropout acts on the stored features alone.
+nothing dense of their size is made, and dropout acts on the stored features alone. On a GPU Lacuna copies nothing and
+never waits after the first epoch, as the last line shows.
 
-    gcn_torch.py [SEEDS]
+    gcn_torch.py [SEEDS [DEVICE]]        DEVICE: cpu or cuda, which is taken where it is there
 """
 
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -35,22 +37,37 @@ def coordinates(path):
     return entries[:, 0], entries[:, 1], (rows, cols)
 
 
-def graph():
-    """S = D^-1/2 (A + I) D^-1/2 as pattern and values."""
+@cache
+def neighbours():
+    """The pattern of A + I."""
     i, j, shape = coordinates(DATA / "edges.mtx")
     n = np.arange(shape[0])
-    pattern = lacuna.Pattern.from_coo(np.concatenate([i, j, n]), np.concatenate([j, i, n]), shape)
-    ones = torch.ones(pattern.nnz)
-    root = lt.spmm(pattern, ones, torch.ones(shape[0])).rsqrt()
+    return lacuna.Pattern.from_coo(np.concatenate([i, j, n]), np.concatenate([j, i, n]), shape)
+
+
+@cache
+def graph(device):
+    """S = D^-1/2 (A + I) D^-1/2 as pattern and values."""
+    pattern = neighbours()
+    root = lt.spmm(pattern, *(torch.ones(n, device=device) for n in (pattern.nnz, pattern.shape[0]))).rsqrt()
     return pattern, lt.sddmm(pattern, root[:, None], root[:, None])
 
 
-def bags():
+@cache
+def bags(device):
     """The features X as pattern and values: each row has sum 1."""
     i, j, shape = coordinates(DATA / "features.mtx")
     pattern = lacuna.Pattern.from_coo(i, j, shape)
-    counts = lt.spmm(pattern, torch.ones(pattern.nnz), torch.ones(shape[1])).clamp(min=1)
-    return pattern, lt.sddmm(pattern, 1 / counts[:, None], torch.ones(shape[1], 1))
+    ones, words = (torch.ones(n, device=device) for n in (pattern.nnz, shape[1]))
+    counts = lt.spmm(pattern, ones, words).clamp(min=1)
+    return pattern, lt.sddmm(pattern, 1 / counts[:, None], words[:, None])
+
+
+def papers(device):
+    """The labels, and which papers are for training and which for the test."""
+    labels = torch.from_numpy(np.loadtxt(DATA / "labels.txt", dtype=np.int64)).to(device)
+    words = np.loadtxt(DATA / "split.txt", dtype=str)
+    return labels, {name: torch.from_numpy(np.flatnonzero(words == name)).to(device) for name in ("train", "test")}
 
 
 class Network(torch.nn.Module):
@@ -71,34 +88,47 @@ class Network(torch.nn.Module):
         return lt.spmm(self.s_pattern, self.s, h @ self.w1) + self.b1
 
 
-def train(seed, graph, features, labels, split):
-    torch.manual_seed(seed)
-    network = Network(graph, features, int(labels.max()) + 1)
-    decayed = [{"params": [network.w0], "weight_decay": DECAY}, {"params": [network.w1, network.b0, network.b1]}]
-    adam = torch.optim.Adam(decayed, lr=RATE)
-    for _ in range(EPOCHS):
+def transfers():
+    """Bytes that Lacuna has copied between the host and GPUs, and how often it has waited for one."""
+    stats = lacuna.memory_stats("cuda")
+    return np.array([stats["to_host_bytes"] + stats["to_device_bytes"], stats["waits"]])
+
+
+def fit(network, adam, labels, split, epochs):
+    """Trains the network; gives its accuracy, and its transfers after the first epoch, in which indices travel."""
+    for epoch in range(epochs):
+        if epoch == 1:
+            before = transfers()
         adam.zero_grad()
         F.cross_entropy(network()[split["train"]], labels[split["train"]]).backward()
         adam.step()
+    moved = transfers() - before
     network.eval()
     with torch.no_grad():
         guess = network().argmax(1)
-    return (guess == labels)[split["test"]].float().mean().item()
+    return (guess == labels)[split["test"]].float().mean().item(), moved
 
 
-def main(seeds):
-    labels = torch.from_numpy(np.loadtxt(DATA / "labels.txt", dtype=np.int64))
-    words = np.loadtxt(DATA / "split.txt", dtype=str)
-    split = {name: torch.from_numpy(np.flatnonzero(words == name)) for name in ("train", "test")}
-    data, accuracy = (graph(), bags()), []
-    for seed in range(seeds):
+def train(seed, device, labels, split, epochs=EPOCHS):
+    torch.manual_seed(seed)
+    network = Network(graph(device), bags(device), int(labels.max()) + 1).to(device)
+    decayed = [{"params": [network.w0], "weight_decay": DECAY}, {"params": [network.w1, network.b0, network.b1]}]
+    return fit(network, torch.optim.Adam(decayed, lr=RATE), labels, split, epochs)
+
+
+def main(train, goal, seeds=10, device="cuda" if torch.cuda.is_available() else "cpu"):
+    data, accuracy, moved = papers(device), [], np.zeros(2, int)
+    for seed in range(int(seeds)):
         begin = time.perf_counter()
-        accuracy.append(train(seed, *data, labels, split))
-        print(f"seed {seed}: test accuracy {accuracy[-1]:.1%} in {time.perf_counter() - begin:.1f} s", flush=True)
-    mean = sum(accuracy) / seeds
-    print(f"mean of {seeds} seeds: {mean:.2%}")
-    sys.exit(mean < GOAL)
+        result = train(seed, device, *data)
+        accuracy.append(result[0])
+        moved += result[1]
+        print(f"seed {seed}: test accuracy {result[0]:.1%} in {time.perf_counter() - begin:.1f} s", flush=True)
+    mean = sum(accuracy) / len(accuracy)
+    print(f"mean of {seeds} seeds on {device}: {mean:.2%}")
+    print(f"training after the first epoch: {moved[0]} bytes were copied between host and GPU, {moved[1]} waits")
+    sys.exit(bool(mean < goal or moved.any()))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10)
+    main(train, GOAL, *sys.argv[1:])

@@ -12,13 +12,13 @@
 ///     lac_solver_options options = {.size = sizeof options, .method = "cg"};
 ///     lac_report report = {.size = sizeof report};
 ///
-/// A size of 0, as in `= {0}`, stands for the fields of the struct's first version, which are all that there are today.
-/// Options that a program does not know, because it was compiled with an earlier header, have their defaults. Options
-/// that the library does not know, because it is an earlier one, are LAC_ERR_ARG unless they are zero; fields of a
-/// report that it does not know are zero. In options zero is the default of every field, and NULL for the struct stands
-/// for all defaults; where zero would be a choice too, a negative number makes it, and its field says so. The
-/// `_defaults` functions return a struct as the library knows it: they are for programs that run with the library they
-/// were compiled for.
+/// A size of 0, as in `= {0}`, stands for the fields of the struct's first version, which are all that there are today;
+/// a smaller size than that of the first version, such as the size of a pointer, is LAC_ERR_ARG. Options that a program
+/// does not know, because it was compiled with an earlier header, have their defaults. Options that the library does
+/// not know, because it is an earlier one, are LAC_ERR_ARG unless they are zero; fields of a report that it does not
+/// know are zero. In options zero is the default of every field, and NULL for the struct stands for all defaults; where
+/// zero would be a choice too, a negative number makes it, and its field says so. The `_defaults` functions return a
+/// struct as the library knows it: they are for programs that run with the library they were compiled for.
 
 #ifndef LACUNA_LACUNA_H
 #define LACUNA_LACUNA_H
@@ -47,15 +47,15 @@ extern "C" {
 /// "0.1.0"
 LAC_API const char *lac_version(void);
 
-/// The BLAS that does dense products: "OpenBLAS 0.3.21". "": none was found, and loops of the library's own do, with
-/// which direct solvers take several times as long. The first fast one that the system has is loaded when it is first
-/// wanted; one that is suggested goes before it, and LACUNA_BLAS in the environment names another, or "none". Where the
-/// one that is named cannot be loaded or used, none is, and this says "none: " and why; so do the reports of direct
-/// factors. The reference BLAS and those with integers of 64 bits are never taken.
+/// The BLAS that does dense products: "OpenBLAS 0.3.21". "": no fast BLAS was found; the library's own loops take its
+/// place, with which direct solvers take several times as long. The first fast one that the system has is loaded when
+/// it is first needed; a suggested one goes before it, and LACUNA_BLAS in the environment names another, or "none".
+/// Where the named one cannot be loaded or used, no BLAS is loaded, and the result is "none: " and the reason; the
+/// reports of direct factors say so too. The reference BLAS and those with integers of 64 bits are never taken.
 LAC_API const char *lac_blas_name(void);
 
 /// Suggest a BLAS, by name or path: it is loaded before those that the system has, unless LACUNA_BLAS names one, and
-/// left alone where it does not serve. NULL: none. A BLAS is loaded once: what is suggested after that has no effect.
+/// left alone where it cannot be used. NULL: no suggestion. A BLAS is loaded once: later suggestions have no effect.
 /// Errors: LAC_ERR_ARG for a path that is too long; lac_context_error(NULL) has the sentence.
 LAC_API lac_status lac_blas_suggest(const char *library);
 

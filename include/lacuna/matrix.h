@@ -34,8 +34,8 @@ typedef struct lac_matrix lac_matrix;
 // Indices are those of lac_pattern_from_coo and the other formats (pattern.h), in host memory, and are copied.
 //
 // Ownership: the caller destroys *out. `values` as `ownership` says (array.h): LAC_OWNERSHIP_COPY from host memory,
-// LAC_OWNERSHIP_BORROW or LAC_OWNERSHIP_ADOPT in the memory space of the context. Borrowed numbers that the caller
-// changes take effect with the next lac_matrix_update.
+// LAC_OWNERSHIP_BORROW or LAC_OWNERSHIP_ADOPT in the memory space of the context. The caller changes borrowed numbers
+// only right before lac_matrix_update, with which the change takes effect.
 // Cost: that of the pattern; a second array of values unless the entries come in the order of the slots.
 // Errors: LAC_ERR_PATTERN names the first index that is wrong; LAC_ERR_DTYPE, LAC_ERR_OVERFLOW, LAC_ERR_MEMORY.
 

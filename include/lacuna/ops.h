@@ -25,8 +25,8 @@
 /// Derivatives: of any order, in every var, by reverse and forward mode, unless the function says otherwise.
 /// Errors: they stick to the tape (tape.h), and the result is the absent var. LAC_ERR_ARG for a pointer that is NULL
 /// and may not be; LAC_ERR_ABSENT for an absent var; LAC_ERR_SHAPE, LAC_ERR_DTYPE, LAC_ERR_MEMORY; LAC_ERR_UNSUPPORTED
-/// where the backend lacks the kernel, or the operator does not take distributed arrays. Further errors are named
-/// below. On a NULL tape a function does nothing and returns the absent var.
+/// where the backend lacks the kernel, or the operator does not take distributed arrays. Further errors are named with
+/// each function. On a NULL tape a function does nothing and returns the absent var.
 
 #ifndef LACUNA_OPS_H
 #define LACUNA_OPS_H

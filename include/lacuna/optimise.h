@@ -64,26 +64,26 @@ typedef struct lac_optimise_report {
 } lac_optimise_report;
 
 /// Follow a search: called after each step with what is known so far; a result other than 0 ends the search.
-typedef int (*lac_progress)(void *data, const lac_optimise_report *report);
+typedef int (*lac_optimise_progress)(void *data, const lac_optimise_report *report);
 
 /// What a search is asked for. Zero in a field is its default. `size`: see "Options and reports" in lacuna.h.
 typedef struct lac_optimise_options {
   size_t size;  ///< sizeof(lac_optimise_options), or 0
   lac_optimise_method method;
-  double rate;                ///< first-order methods; 0: 1e-3
-  double momentum;            ///< gradient descent
-  double beta1, beta2;        ///< Adam; 0: 0.9 and 0.999, below 0: zero
-  double epsilon;             ///< Adam; 0: 1e-8, below 0: zero
-  double decay;               ///< of the weights, first-order methods
-  lac_decay decay_kind;       ///< first-order methods
-  int memory;                 ///< L-BFGS: steps that it remembers; 0: 20
-  double armijo, curvature;   ///< L-BFGS: of the strong Wolfe conditions; 0: 1e-4 and 0.9
-  int max_iterations;         ///< lac_minimise; 0: 1000, below 0: it only evaluates
-  int max_evaluations;        ///< looked at after each step; 0: no limit
-  double gradient_tolerance;  ///< relative to the first gradient; 0: 1e-8, below 0: zero
-  double gradient_absolute;   ///< in the unit of the gradient
-  double value_tolerance;     ///< relative decrease of the value in a step; 0: not looked at
-  lac_progress progress;      ///< NULL: nobody follows
+  double rate;                     ///< first-order methods; 0: 1e-3
+  double momentum;                 ///< gradient descent
+  double beta1, beta2;             ///< Adam; 0: 0.9 and 0.999, below 0: zero
+  double epsilon;                  ///< Adam; 0: 1e-8, below 0: zero
+  double decay;                    ///< of the weights, first-order methods
+  lac_decay decay_kind;            ///< first-order methods
+  int memory;                      ///< L-BFGS: steps that it remembers; 0: 20
+  double armijo, curvature;        ///< L-BFGS: of the strong Wolfe conditions; 0: 1e-4 and 0.9
+  int max_iterations;              ///< lac_minimise; 0: 1000, below 0: it only evaluates
+  int max_evaluations;             ///< looked at after each step; 0: no limit
+  double gradient_tolerance;       ///< relative to the first gradient; 0: 1e-8, below 0: zero
+  double gradient_absolute;        ///< in the unit of the gradient
+  double value_tolerance;          ///< relative decrease of the value in a step; 0: not looked at
+  lac_optimise_progress progress;  ///< NULL: nobody follows
   void *progress_data;
 } lac_optimise_options;
 

@@ -29,7 +29,7 @@ LAC_API lac_var lac_broadcast(lac_tape *tape, lac_var x, const lac_meta *like, i
 LAC_API lac_var lac_reshape(lac_tape *tape, lac_var x, int ndim, const int64_t *shape);
 
 /// The places begin, begin + step, ... before `end` of an axis; begin = end gives an empty array.
-/// Errors: LAC_ERR_SHAPE unless 0 <= begin <= end <= size and step > 0.
+/// Errors: LAC_ERR_SHAPE unless 0 <= begin <= end <= size; LAC_ERR_ARG unless step > 0.
 LAC_API lac_var lac_slice(lac_tape *tape, lac_var x, int axis, int64_t begin, int64_t end, int64_t step);
 
 /// Zeros with the shape of `like`, and x at these places of an axis: the adjoint of lac_slice.

@@ -5,9 +5,9 @@
 /// A solver is the analysis of a pattern under given options; a factor is made of a solver and values. Both are
 /// immutable, reference counted and shareable between threads, each thread with a context of its own. Differentiable
 /// solves are made of them: lac_solve, lac_solve_with (solves.h); the functions here carry no derivatives. Direct
-/// solvers work in host memory, for fewer than 2^30 rows; iterative ones (iterative.h) wherever the kernels of the
-/// backend suffice. Where a method cannot work where the context's arrays lie, values and right-hand sides travel to
-/// the host and solutions travel back; the report says so.
+/// solvers work in host memory, for fewer than 2^30 rows, "cudss" on CUDA devices; iterative ones (iterative.h)
+/// wherever the kernels of the backend suffice. Where a method cannot work where the context's arrays lie, values and
+/// right-hand sides travel to the host and solutions travel back; the report says so.
 ///
 /// A method is asked for by its name, and reports give the same names:
 ///
@@ -30,6 +30,7 @@
 ///     "flexible_gmres"  the same, flexible from the start
 ///     "lsmr", "lsqr"  Krylov: least squares, any shape
 ///     "cholmod", "umfpack", "klu", "mumps"  engines, loaded when they are first asked for (lac_engine_find)
+///     "cudss"         an engine on CUDA devices: Cholesky, L D L^H or LU, chosen by the values
 ///
 /// and each preconditioner of lac_precondition by its name: a solve then applies it once.
 
@@ -72,7 +73,7 @@ typedef struct lac_solver_options {
   /// what is suited for it. 0: what the machine has free.
   int64_t max_bytes;
   /// For direct methods and engines: a solution without any certain digit, as the matrix is singular to working
-  /// precision, is returned with a warning; else it is LAC_ERR_SINGULAR.
+  /// precision, is returned with a warning; else it is LAC_ERR_SINGULAR, as a pivot of exactly zero always is.
   bool accept_singular;
   /// Values on a symmetric pattern are taken as Hermitian, whatever rounding has made of them, and methods may read one
   /// triangle alone. Else a_ij and conj(a_ji) may differ by 8 roundings of the larger one or of sqrt(|a_ii a_jj|).
@@ -117,6 +118,14 @@ typedef struct lac_report {
 /// Errors: LAC_ERR_ARG for an unknown name, with the list of those there are; LAC_ERR_UNSUPPORTED for an engine that is
 /// not found, with the package that brings it.
 LAC_API lac_status lac_engine_find(lac_context *ctx, const char *name);
+
+/// Give the version of an engine that is loaded at run time as it is, "1.0.0", and "" where it is not here or where the
+/// engine is a plug-in; "cudss" alone has one as yet.
+LAC_API const char *lac_engine_version(const char *name);
+
+/// Name a file in which an engine that is loaded at run time as it is ("cudss") is looked for before the names that
+/// systems have for it, unless the environment (LACUNA_CUDSS) names another. Without effect once it is found.
+LAC_API void lac_engine_suggest(const char *name, const char *path);
 
 /// Analyse a pattern: square, or of any shape for "lsmr" and "lsqr". Of a pattern with blocks, values and gradients are
 /// [*batch, nnz, br, bc] in factors and in lac_solve; other operators need a solver of single entries.

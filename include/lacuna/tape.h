@@ -120,8 +120,8 @@ LAC_API lac_status lac_tape_vjp(lac_tape *tape, int outs, const lac_var *out, co
                                 const lac_var *in, lac_var *in_bar, lac_graph_mode mode);
 
 /// Reverse mode for a loss of one number, as arrays: its value (the real part) and its gradient by each of `count`
-/// leaves, as objectives need them (optimise.h).
-/// Ownership: the caller destroys each gradient[i]; NULL is zero. On failure no gradient is set.
+/// leaves, as objectives need them (optimise.h). On failure no gradient is set.
+/// Ownership: the caller destroys each gradient[i], and writes to none of them: they may share memory. NULL is zero.
 /// Errors: LAC_ERR_ARG for a loss of several numbers; those of the tape and of lac_tape_vjp.
 LAC_API lac_status lac_tape_gradient(lac_tape *tape, lac_var loss, int count, const lac_var *leaves, double *value,
                                      lac_array **gradient);

@@ -10,7 +10,7 @@ from .errors import LacunaError
 Backend = namedtuple("Backend", "kind name is_here about")
 Backend.__doc__ = "One line of show_backends: `about` is what it is where it is here, else what brings it."
 
-_ENGINES = ("cholmod", "umfpack", "klu", "mumps")
+_ENGINES = ("cholmod", "umfpack", "klu", "mumps", "cudss")
 _PACKAGES = {
     "torch": "lacuna.torch", "scipy": "lacuna.from_scipy and Pattern.to_scipy", "tqdm": "the bars of progress=True",
 }  # fmt: skip
@@ -54,7 +54,9 @@ def _blas():
 
 def _engine(name):
     ctx = context()
-    return _found("engine", name, lambda: ctx.check(lib.lac_engine_find(ctx.c, name.encode())), f'method="{name}"')
+    found = _found("engine", name, lambda: ctx.check(lib.lac_engine_find(ctx.c, name.encode())), f'method="{name}"')
+    version = text(lib.lac_engine_version(name.encode()))
+    return found._replace(about=f"{found.about} on CUDA, version {version}") if version else found
 
 
 def _metis():

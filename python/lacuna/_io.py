@@ -11,7 +11,7 @@ import numpy as np
 from ._core import context, ffi, lib, release, sized, text
 from ._handle import expect, word
 from ._numpy import BY_CODE, DTYPES, asarray, contiguous
-from .errors import ArgumentError, DtypeError, UnsupportedError
+from .errors import ArgumentError, DtypeError, FileError, MissingFileError, UnsupportedError
 from .pattern import _WIDTHS, Pattern
 
 if TYPE_CHECKING:
@@ -40,6 +40,23 @@ def _path(path):
     if b"\0" in path:
         raise ArgumentError(f"lacuna: the path {path!r} has a null byte in it, where C would end it")
     return path
+
+
+def _check(ctx, needed, status):
+    """Raise what a call failed with that needs a file, or a directory; where there is none, that is a
+    FileNotFoundError too."""
+    try:
+        ctx.check(status)
+    except FileError as error:
+        if os.path.exists(needed):
+            raise
+        missing = MissingFileError(*error.args)
+        missing.trace = error.trace
+        raise missing from None
+
+
+def _directory(path):
+    return os.path.dirname(os.fsencode(path)) or b"."
 
 
 def _dtype(who, dtype):
@@ -86,7 +103,7 @@ def read_matrix_market(
     options.storage, options.dtype = storage, _dtype("read_matrix_market", dtype)
     options.width, options.most_bytes = word("width", width, _WIDTHS), most_bytes
     pattern, values = ffi.new("lac_pattern **"), ffi.new("lac_array **")
-    ctx.check(lib.lac_read_matrix_market(ctx.c, _path(path), options, pattern, values, ffi.NULL))
+    _check(ctx, path, lib.lac_read_matrix_market(ctx.c, _path(path), options, pattern, values, ffi.NULL))
     return Pattern.wrap(pattern[0]) if pattern[0] else None, _array_out(ctx, values[0])
 
 
@@ -97,7 +114,7 @@ def matrix_market_info(path: Path) -> dict[str, Any]:
     """
     ctx, info = context(), sized("lac_mm_info")
     pattern = ffi.new("lac_pattern **")
-    ctx.check(lib.lac_read_matrix_market(ctx.c, _path(path), ffi.NULL, pattern, ffi.NULL, info))
+    _check(ctx, path, lib.lac_read_matrix_market(ctx.c, _path(path), ffi.NULL, pattern, ffi.NULL, info))
     if pattern[0]:
         Pattern.wrap(pattern[0])  # which lets go of it
     words = {name: _named(name, getattr(info, name)) for name in ("format", "field", "symmetry")}
@@ -127,7 +144,8 @@ def write_matrix_market(
     note = ffi.new("char[]", comment.encode())
     options = sized("lac_mm_write_options")
     options.symmetry, options.comment = word("symmetry", symmetry, _SYMMETRIES), note
-    ctx.check(lib.lac_write_matrix_market(ctx.c, _path(path), pattern.c if pattern else ffi.NULL, c, options))
+    c_pattern = pattern.c if pattern else ffi.NULL
+    _check(ctx, _directory(path), lib.lac_write_matrix_market(ctx.c, _path(path), c_pattern, c, options))
     del keep
 
 
@@ -151,7 +169,7 @@ def load_safetensors(path: Path) -> dict[str, Any]:
     """{name: array} of a safetensors file; a matrix saved under a name is (pattern, values), or a pattern if it has
     none."""
     ctx, out = context(), ffi.new("lac_tensors **")
-    ctx.check(lib.lac_tensors_open(ctx.c, _path(path), out))
+    _check(ctx, path, lib.lac_tensors_open(ctx.c, _path(path), out))
     tensors = ffi.gc(out[0], release(lib.lac_tensors_close, "lac_tensors"))
     listed = {}
     for i in range(lib.lac_tensors_count(tensors)):
@@ -215,6 +233,6 @@ def save_safetensors(path: Path, tensors: Mapping[str, Any], metadata: Mapping[s
         data = ffi.cast("void *", array.ctypes.data)
         listed.append((*parts, array.ndim, list(array.shape), data, array.nbytes))
     pairs = [ffi.new("char[]", each.encode()) for pair in texts.items() for each in pair]
-    ctx.check(lib.lac_tensors_save(ctx.c, _path(path), len(listed), ffi.new("lac_tensor[]", listed), len(texts),
-                                   ffi.new("char *[]", pairs)))  # fmt: skip
+    given = len(listed), ffi.new("lac_tensor[]", listed), len(texts), ffi.new("char *[]", pairs)
+    _check(ctx, _directory(path), lib.lac_tensors_save(ctx.c, _path(path), *given))
     del keep

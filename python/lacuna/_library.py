@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the C library, its headers and a BLAS for it are, and the library opened: `ffi` and `lib`."""
+"""Where the C library, its headers, a BLAS and a cuDSS for it are, and the library opened: `ffi` and `lib`."""
 
 import importlib.util
 import os
@@ -98,6 +98,23 @@ def _suggest_blas():
         lib.lac_blas_suggest(os.fsencode(path))
 
 
+def packaged_cudss():
+    """The cuDSS of a package nvidia-cudss-cu13 or -cu12, if one is installed."""
+    found = importlib.util.find_spec("nvidia")
+    bases = found.submodule_search_locations if found else None
+    folders = [Path(base) / folder / "lib" for base in bases or () for folder in ("cu13", "cu12", "cudss")]
+    places = (folder / name for folder in folders for name in ("libcudss.so.1", "libcudss.so.0"))
+    return next((place for place in places if place.exists()), None)
+
+
+def _suggest_cudss():
+    """It is loaded when a solver on CUDA asks for it."""
+    path = packaged_cudss()
+    if path:
+        lib.lac_engine_suggest(b"cudss", os.fsencode(path))
+
+
 ffi = _declared()
 lib, path = _open(ffi)
 _suggest_blas()
+_suggest_cudss()

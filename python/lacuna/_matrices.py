@@ -86,10 +86,10 @@ def _taking_one(front, function, places):
             return function(*given, **named)
         if not any([front.is_matrix(one) for one in (*given[:1], *named.values())]):
             if given:
-                raise ArgumentError(
-                    f"{function.__name__}: expected a lacuna.Pattern, got {type(given[0]).__name__}; values follow a "
-                    "pattern, and a sparse matrix stands for both"
-                )
+                way = "lacuna.torch has this function for it" if hasattr(given[0], "slots") else (
+                    "values follow a pattern, and a sparse matrix stands for both")  # fmt: skip
+                kind = type(given[0]).__name__
+                raise ArgumentError(f"{function.__name__}: expected a lacuna.Pattern, got {kind}; {way}")
             return function(*given, **named)
         return _called(front, function, places, given, named)
 

@@ -14,6 +14,14 @@ from ._progress import Bars
 from .errors import ArgumentError, IndexOverflowError
 
 
+def of_derivatives(options):
+    """The options of the solves that derivatives need: adjoint_rtol is their rtol, and atol, which has the unit of b
+    and not of a cotangent, is none of theirs."""
+    rtol = options.get("adjoint_rtol") or options.get("rtol")
+    left = {name: value for name, value in options.items() if name not in ("rtol", "atol", "adjoint_rtol")}
+    return left if rtol is None else {**left, "rtol": rtol}
+
+
 def words(enum, prefix):
     """The words of a C enumeration: {"amd": LAC_ORDER_AMD, ...}."""
     return {name[len(prefix) :].lower(): code for code, name in sorted(ffi.typeof(enum).elements.items())}

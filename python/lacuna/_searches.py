@@ -84,7 +84,7 @@ def _report(c):
     return told | {"outcome": _OUTCOMES[c.outcome], "reason": text(c.reason)}
 
 
-@ffi.callback("lac_progress", error=1, onerror=raise_later)
+@ffi.callback("lac_optimise_progress", error=1, onerror=raise_later)
 def _PROGRESS(data, report):
     return 1 if raised() or known(data).function(_report(report)) else 0
 

@@ -106,6 +106,10 @@ class FileError(LacunaError, OSError):
     status = "LAC_ERR_FILE"
 
 
+class MissingFileError(FileError, FileNotFoundError):
+    """There is no file of that name, or no directory for it."""
+
+
 class FormatError(LacunaError, ValueError):
     status = "LAC_ERR_FORMAT"
 
@@ -117,4 +121,7 @@ class InterruptError(LacunaError):
 
 
 BY_STATUS = {error.status: error for error in LacunaError.__subclasses__()}
-__all__ = ["AccuracyWarning", "LacunaError", "LacunaWarning", *(error.__name__ for error in BY_STATUS.values())]
+__all__ = [
+    "AccuracyWarning", "LacunaError", "LacunaWarning", "MissingFileError",
+    *(error.__name__ for error in BY_STATUS.values()),
+]  # fmt: skip

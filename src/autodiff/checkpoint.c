@@ -293,8 +293,8 @@ lac_status lac_tape_checkpoint_steps(lac_tape *tape, lac_tape_function step, voi
   }
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(steps >= 0 && states > 0 && states <= ins, LAC_ERR_ARG,
-            "lac_tape_checkpoint_steps: %d steps, %d inputs, %d states; at least one state is needed, and no more than "
-            "there are inputs",
+            "lac_tape_checkpoint_steps: %d steps, %d inputs, %d states; give 0 steps or more, at least one state, and "
+            "no more states than inputs",
             steps, ins, states);
   LAC_ALLOC(now, ins + states);
   memcpy(now, in, (size_t)ins * sizeof *now);

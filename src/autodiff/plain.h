@@ -44,8 +44,8 @@ lac_var lac_plain_may(lac_plain *plain, const lac_array *array);
 /// The vars of several inputs, in a list that lives as long as the call. A call has one such list.
 const lac_var *lac_plain_list(lac_plain *plain, int count, const lac_array *const *arrays);
 
-/// End the call: each result goes to *result[i], into the array that stands there or as a new one. NULL for result[i]:
-/// it is not wanted. On failure no pointer has changed.
+/// End the call: each result goes to *result[i], into the array that stands there or as a new one. A NULL result[i] is
+/// refused. On failure no pointer has changed.
 lac_status lac_plain_close(lac_plain *plain, int count, const lac_var *made, lac_array **const *result);
 
 /// Let go of a pattern that a call which failed has made, or hand it over.

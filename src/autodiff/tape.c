@@ -74,7 +74,7 @@ done:
 
 /// Record the call itself and the report of its solve; there is room for it.
 static void tape_push_node(lac_tape *tape, const lac_call *call, const lac_spec *spec, const lac_var *in,
-                           const lac_var *out, lac_solve_report *told) {
+                           const lac_var *out, lac_solve_report *solved) {
   tape_node *node = &tape->nodes[tape->nodes_count++];
   int *places = tape->places + tape->places_count, most = call->ins > call->outs ? call->ins : call->outs;
 
@@ -83,7 +83,7 @@ static void tape_push_node(lac_tape *tape, const lac_call *call, const lac_spec 
                       .outs = call->outs,
                       .first = tape->places_count,
                       .order = tape_order(tape, spec->op),
-                      .told = told};
+                      .solved = solved};
   for (int i = 0; i < call->ins; i++) *places++ = lac_tape_place(tape, in[i]);
   for (int i = 0; i < call->outs; i++) *places++ = lac_tape_place(tape, out[i]);
   tape->places_count += call->ins + call->outs;
@@ -101,12 +101,12 @@ static lac_status tape_push_call(lac_tape *tape, lac_call *call, const lac_spec 
   int vars = tape->vars_count;
   bool differentiable = tape_is_differentiable(tape, call->ins, in);
   bool record = lac_tape_is_written(tape) || (tape->mode == TAPE_RECORD && differentiable);
-  lac_solve_report *told = NULL;
+  lac_solve_report *solved = NULL;
 
   if (record) LAC_TRY(tape_make_room(tape, call->ins + call->outs));
   if (record && has_solved) {
-    LAC_ALLOC(told, 1);
-    *told = ctx->last_solve;
+    LAC_ALLOC(solved, 1);
+    *solved = ctx->last_solve;
   }
   for (int i = 0; i < call->outs; i++) {
     int place = 0;
@@ -114,9 +114,9 @@ static lac_status tape_push_call(lac_tape *tape, lac_call *call, const lac_spec 
                               &place));
     out[i] = lac_tape_name(tape, place);
   }
-  if (record) tape_push_node(tape, call, spec, in, out, told), told = NULL;
+  if (record) tape_push_node(tape, call, spec, in, out, solved), solved = NULL;
 done:
-  lac_free(told);
+  lac_free(solved);
   if (status != LAC_OK) lac_tape_truncate(tape, vars, tape->nodes_count);
   return status;
 }

@@ -28,9 +28,9 @@ typedef struct tape_var {
 typedef struct tape_node {
   lac_spec spec;  // its patterns and object are held
   int ins, outs;
-  int first;               // its inputs, then its outputs, are tape->places[first], ...
-  int order;               // how often it may be differentiated; LAC_ANY_ORDER
-  lac_solve_report *told;  // owned: of the last solve that the call did; NULL: it did none
+  int first;                 // its inputs, then its outputs, are tape->places[first], ...
+  int order;                 // how often it may be differentiated; LAC_ANY_ORDER
+  lac_solve_report *solved;  // owned: of the last solve that the call did; NULL: it did none
 } tape_node;
 
 struct lac_tape {

@@ -65,7 +65,7 @@ void lac_tape_truncate(lac_tape *tape, int vars, int nodes) {
     tape_node *node = &tape->nodes[--tape->nodes_count];
     lac_tape_count_needs(tape, node, -1);
     lac_spec_release(&node->spec);
-    lac_free(node->told);
+    lac_free(node->solved);
     tape->places_count = node->first;
   }
   while (tape->vars_count > vars) {

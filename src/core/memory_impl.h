@@ -42,6 +42,10 @@ struct lac_space {
   /// Copy what is complete on the device to the host, without a context: for blocks that all streams read. False: it
   /// failed. NULL where the host reads by itself.
   bool (*fetch)(lac_space *space, void *to_host, const void *from, size_t bytes);
+  /// Make the device the current one of the calling thread, for libraries of others that work on that one; returns what
+  /// `leave` restores. NULL: there is nothing to make current.
+  int (*enter)(lac_space *space);
+  void (*leave)(lac_space *space, int before);
   // Of spaces that have joined below: what waits there for re-use, in bytes, and how to give it back to the device.
   int64_t (*cached)(lac_space *space);
   void (*trim)(lac_space *space);

@@ -22,7 +22,7 @@ lac_status lac_sized_check(lac_context *ctx, const char *function, lac_sized typ
 
   LAC_CHECK(out, LAC_ERR_ARG, "%s: the %s is NULL", function, type.name);
   size = sized_bytes(type, out);
-  LAC_CHECK(size >= sizeof size && size <= SIZED_MOST, LAC_ERR_ARG,
+  LAC_CHECK(size >= type.first && size <= SIZED_MOST, LAC_ERR_ARG,
             "%s: the size of the %s is %zu; initialise the struct with {0}, or its size with sizeof(%s)", function,
             type.name, size, type.name);
 done:

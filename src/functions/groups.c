@@ -53,8 +53,9 @@ lac_var lac_segment_mm(lac_tape *tape, lac_var a, lac_var b, int64_t r, const in
 
   if (!lac_tape_has(tape, "segment_mm", 2, (lac_var[]){a, b})) return (lac_var){0};
   LAC_CHECK(meta->ndim >= 2, LAC_ERR_SHAPE, "segment_mm: a has %d dimensions; it must be (n, d)", meta->ndim);
-  LAC_CHECK(r >= 0 && (lengths || r == 0), LAC_ERR_ARG, "segment_mm: %lld lengths came, or none where some are needed",
-            (long long)r);
+  LAC_CHECK(r >= 0 && (lengths || r == 0), LAC_ERR_ARG,
+            "segment_mm: r = %lld lengths at %s; give a list and its length", (long long)r,
+            lengths ? "a list" : "NULL");
   LAC_TRY(groups_segments(ctx, meta->shape[meta->ndim - 2], r, lengths, &map));
   y = lac_gather_mm(tape, map, a, b, LAC_PLAIN);
   LAC_TRY(lac_tape_status(tape));

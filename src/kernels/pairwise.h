@@ -2,6 +2,9 @@
 /// @file pairwise.h
 /// The loops of pairwise aggregation, a table of its own that a backend may have (pairwise.def), and what they walk.
 ///
+/// Shapes and slices serve loops that run along neighbouring rows: a backend without such loops leaves out these three
+/// kernels, and all levels are walked row by row.
+///
 /// Vectors are [items, n, k]. Those of a hierarchy have its dtype H, the same as the matrix's dtype T or that of half
 /// the bytes; on the finest level the matrix, b and z have T, on all others H. The finest level works with scaled
 /// numbers: the matrix times unit[item, 0], b times scale[item, 0, column], and what comes out times scale[item, 1,
@@ -10,6 +13,7 @@
 #ifndef LACUNA_KERNELS_PAIRWISE_H
 #define LACUNA_KERNELS_PAIRWISE_H
 
+#include "kernels/cycle.h"
 #include "kernels/kernels.h"
 
 /// Rows are looked at in slices: on a grid neighbours are alike.
@@ -58,11 +62,6 @@ typedef struct lac_level_view {
   const lac_array *unit;     // [items, 2, 1], f64: the magnitudes of values
   const lac_array *scale;    // [items, 2, k], f64
 } lac_level_view;
-
-/// Of a K-cycle's two steps: its sums and the coefficients from them, [items, LAC_CYCLE_SUMS, k] and [items,
-/// LAC_CYCLE_STEPS, k] in f64 or c128.
-enum { LAC_CYCLE_RHO, LAC_CYCLE_ALPHA, LAC_CYCLE_GAMMA, LAC_CYCLE_BETA, LAC_CYCLE_ALPHA2, LAC_CYCLE_SUMS };
-enum { LAC_CYCLE_FIRST, LAC_CYCLE_C, LAC_CYCLE_D, LAC_CYCLE_STEPS };
 
 void lac_aggregation_clear(lac_aggregation *aggregation);
 void lac_slices_destroy(lac_slices *slices);

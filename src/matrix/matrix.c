@@ -163,13 +163,16 @@ done:
 
 /// From memory. What is to be adopted is borrowed until nothing else can fail.
 static lac_status matrix_take_numbers(lac_context *ctx, const char *function, lac_matrix *m, lac_matrix_numbers n,
-                                      int ndim, const int64_t *shape) {
+                                      const lac_meta *like) {
   lac_status status = LAC_OK;
   lac_array *given = NULL, *values = NULL;
   void *data = (void *)n.data;
   bool adopts = n.ownership == LAC_OWNERSHIP_ADOPT;
 
-  LAC_TRY(lac_array_from(ctx, n.dtype, ndim, shape, data, adopts ? LAC_OWNERSHIP_BORROW : n.ownership, &given));
+  LAC_CHECK(data || lac_meta_count(like) == 0, LAC_ERR_ARG, "%s: values is NULL, and there are %" PRId64 " entries",
+            function, lac_meta_count(like));
+  LAC_TRY(
+      lac_array_from(ctx, n.dtype, like->ndim, like->shape, data, adopts ? LAC_OWNERSHIP_BORROW : n.ownership, &given));
   LAC_TRY(matrix_check_given(ctx, function, m, given));
   LAC_TRY(matrix_by_slots(ctx, m, given, &values));
   if (adopts) LAC_TRY(matrix_adopt(ctx, data, &given, &values));
@@ -188,7 +191,7 @@ lac_status lac_matrix_make(lac_context *ctx, const char *function, const lac_pat
 
   LAC_TRY(lac_matrix_open(ctx, pattern, entries, &m));
   if (m->entries) meta = (lac_meta){.ndim = 1, .shape = {m->entries->inputs}};
-  LAC_TRY(matrix_take_numbers(ctx, function, m, numbers, meta.ndim, meta.shape));
+  LAC_TRY(matrix_take_numbers(ctx, function, m, numbers, &meta));
   *out = m, m = NULL;
 done:
   lac_object_release(m);
@@ -229,7 +232,7 @@ lac_status lac_matrix_update(lac_context *ctx, lac_matrix *matrix, int64_t count
             count, matrix->given->count);
   LAC_TRY(matrix_take_numbers(ctx, "lac_matrix_update", matrix,
                               (lac_matrix_numbers){matrix->given->meta.dtype, values, ownership},
-                              matrix->given->meta.ndim, matrix->given->meta.shape));
+                              &matrix->given->meta));
 done:
   return status;
 }

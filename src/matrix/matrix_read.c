@@ -103,6 +103,7 @@ lac_status lac_matrix_read_dense(lac_context *ctx, const lac_matrix *matrix, voi
   lac_array *values = NULL, *dense = NULL;
 
   LAC_TRY(read_check(ctx, __func__, matrix));
+  if (!numbers) goto done;
   LAC_TRY(read_scalar(ctx, matrix, &pattern, &values));
   LAC_TRY(lac_pattern_dense(ctx, pattern, &map));
   LAC_TRY(lac_run_remap(ctx, map, values, LAC_PLAIN, &dense));
@@ -120,7 +121,7 @@ lac_status lac_matrix_read_given(lac_context *ctx, const lac_matrix *matrix, voi
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(matrix, LAC_ERR_ARG, "lac_matrix_read_given: the matrix is NULL");
-  LAC_TRY(lac_array_read(ctx, matrix->given, values));
+  if (values) LAC_TRY(lac_array_read(ctx, matrix->given, values));
 done:
   return status;
 }

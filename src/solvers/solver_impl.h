@@ -139,6 +139,9 @@ lac_status lac_engine_kind(lac_context *ctx, const char *function, const char *n
 const char *lac_engine_name(int i);
 unsigned lac_engine_flags(int i);  // of that kind
 
+/// The kind of direct factors that an engine makes where arrays of a space lie; NULL: none does, or it is the host.
+const lac_solver_table *lac_engine_on_device(const lac_space *space);
+
 // -- cores -----------------------------------------------------------------------------------------------------------
 
 typedef struct lac_counts {

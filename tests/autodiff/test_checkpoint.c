@@ -418,7 +418,7 @@ static void errors_inside_stick_and_leave_nothing(lac_context *ctx) {
   in = lac_tape_leaf(tape, x);
   CHECK_FAILS(lac_tape_checkpoint(tape, square_step, NULL, 0, &in, 1, &in), LAC_ERR_ARG, "0 inputs");
   lac_tape_clear(tape);
-  CHECK_FAILS(lac_tape_checkpoint_steps(tape, square_step, NULL, -1, 1, &in, 1, &in), LAC_ERR_ARG, "-1 steps");
+  CHECK_FAILS(lac_tape_checkpoint_steps(tape, square_step, NULL, -1, 1, &in, 1, &in), LAC_ERR_ARG, "give 0 steps");
   lac_tape_destroy(&tape);
   lac_array_destroy(&x);
   lac_array_destroy(&other);

@@ -246,9 +246,6 @@ static void options_begin_with_their_defaults(lac_context *ctx) {
   CHECK_OK(lac_gradcheck(ctx, sum_of_squares_of_the_first, NULL, 1, leaves, &(lac_gradcheck_options){0}, &given));
   CHECK(given.tangent == usual.tangent && given.second_tangent == usual.second_tangent);
   options.order = 1, options.size = sizeof(size_t);  // the order lies behind the end
-  CHECK_OK(lac_gradcheck(ctx, sum_of_squares_of_the_first, NULL, 1, leaves, &options, &given));
-  CHECK(given.second_tangent == usual.second_tangent);
-  options.size = 1;
   CHECK_FAILS(lac_gradcheck(ctx, sum_of_squares_of_the_first, NULL, 1, leaves, &options, &given), LAC_ERR_ARG,
               "sizeof(lac_gradcheck_options)");
   options.size = sizeof options;

@@ -2,9 +2,8 @@
 /// The kernels of the CUDA backend on arrays at the sizes where they change their ways, beside the CPU's.
 
 #include <stdio.h>
-#include <string.h>
 
-#include "backends/twin.h"
+#include "support/twin.h"
 
 /// Shapes with long rows, many short ones, and axes in the middle.
 static const struct {
@@ -32,12 +31,12 @@ struct call {
   twin *in[3], *out;
 };
 
-static lac_status call_run(lac_context *ctx, int b, const void *opaque) {
+static lac_status call_run(lac_context *ctx, const void *opaque, int b) {
   const call *c = opaque;
   return c->run(ctx, c, b);
 }
 
-static void compare(call c, const char *what) { twin_compare(call_run, &c, c.out, what); }
+static void compare(call c, const char *what) { twin_compare(call_run, &c, c.out, 200, what); }
 
 static lac_dtype real_of(lac_dtype dtype) { return lac_dtype_real(dtype); }
 
@@ -73,12 +72,12 @@ static void make_positive(twin *x) {
     lac_array *one = NULL, *size = NULL;
     lac_meta meta = x->on[b]->meta;
     meta.dtype = real_of(meta.dtype);
-    must(b, lac_array_make(contexts[b], &meta, &size));
-    must(b, contexts[b]->kernels->unary(contexts[b], LAC_ABS, x->on[b], size));
-    must(b, contexts[b]->kernels->cast(contexts[b], size, x->on[b]));
-    must(b, lac_array_clone(contexts[b], x->on[b], &one));
-    must(b, lac_array_fill(contexts[b], one, 1, 0));
-    must(b, contexts[b]->kernels->axpy(contexts[b], 1, 0, one, x->on[b]));
+    twin_must(b, lac_array_make(twin_context(b), &meta, &size));
+    twin_must(b, twin_context(b)->kernels->unary(twin_context(b), LAC_ABS, x->on[b], size));
+    twin_must(b, twin_context(b)->kernels->cast(twin_context(b), size, x->on[b]));
+    twin_must(b, lac_array_clone(twin_context(b), x->on[b], &one));
+    twin_must(b, lac_array_fill(twin_context(b), one, 1, 0));
+    twin_must(b, twin_context(b)->kernels->axpy(twin_context(b), 1, 0, one, x->on[b]));
     lac_array_destroy(&one), lac_array_destroy(&size);
   }
 }
@@ -97,60 +96,54 @@ static const struct {
                {2, 2, 2, {0, 4}, {1, 4}, {0, 4}}};
 
 static void arithmetic_agrees(lac_context *ctx) {
-  open_both(ctx);
+  twin_open(ctx);
   for (size_t i = 0; i < sizeof spreads / sizeof *spreads; ++i) {
     for (int d = 0; d < 4; ++d) {
-      twin x = twin_random(dtypes[d], spreads[i].x_ndim, spreads[i].x, 1),
-           y = twin_random(dtypes[d], spreads[i].y_ndim, spreads[i].y, 2),
-           z = twin_new(dtypes[d], spreads[i].ndim, spreads[i].z);
+      twin x = twin_random(twin_dtypes[d], spreads[i].x_ndim, spreads[i].x, 1),
+           y = twin_random(twin_dtypes[d], spreads[i].y_ndim, spreads[i].y, 2),
+           z = twin_new(twin_dtypes[d], spreads[i].ndim, spreads[i].z);
       make_positive(&x);
       make_positive(&y);
       for (int op = LAC_ADD; op <= LAC_COMPARE_GE; ++op) {
-        if (lac_dtype_is_complex(dtypes[d]) && op > LAC_COMPARE_NE) continue;
-        twin_poison(&z);
+        if (lac_dtype_is_complex(twin_dtypes[d]) && op > LAC_COMPARE_NE) continue;
         compare((call){.run = run_binary, .binary = (lac_binary)op, .in = {&x, &y}, .out = &z}, "binary");
       }
-      twin_poison(&z);
       compare((call){.run = run_where, .in = {&y, &x, &x}, .out = &z}, "where");
-      twin_poison(&z);
       compare((call){.run = run_where, .in = {&x, &y}, .out = &z}, "where without y");
       twin_destroy(&x), twin_destroy(&y), twin_destroy(&z);
     }
   }
-  close_both();
+  twin_close();
 }
 
 static void functions_agree(lac_context *ctx) {
   static const int64_t counts[] = {0, 1, 7, 1003, 4096};
-  open_both(ctx);
+  twin_open(ctx);
   for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
     for (int d = 0; d < 4; ++d) {
-      bool is_complex = lac_dtype_is_complex(dtypes[d]);
-      twin x = twin_random(dtypes[d], 1, &counts[i], 3), y = twin_new(dtypes[d], 1, &counts[i]),
-           r = twin_new(real_of(dtypes[d]), 1, &counts[i]);
+      bool is_complex = lac_dtype_is_complex(twin_dtypes[d]);
+      twin x = twin_random(twin_dtypes[d], 1, &counts[i], 3), y = twin_new(twin_dtypes[d], 1, &counts[i]),
+           r = twin_new(real_of(twin_dtypes[d]), 1, &counts[i]);
       if (!is_complex) make_positive(&x);
       for (int op = LAC_ABS; op <= (is_complex ? LAC_TANH : LAC_HEAVISIDE); ++op) {
         twin *out = op <= LAC_MAGNITUDE ? &r : &y;
         char what[40];
         (void)snprintf(what, sizeof what, "unary %d of %lld", op, (long long)counts[i]);
-        twin_poison(out);
         compare((call){.run = run_unary, .unary = (lac_unary)op, .in = {&x}, .out = out}, what);
       }
       for (int p = -3; p <= 5; ++p) {
-        twin_poison(&y);
         compare((call){.run = run_power, .f = {p == 5 ? 0.3 : p}, .in = {&x}, .out = &y}, "power");
       }
-      twin_poison(&y);
       if (!is_complex) compare((call){.run = run_clamp, .f = {1.2, 1.5}, .in = {&x}, .out = &y}, "clamp");
       for (int to = is_complex ? 2 : 0; to < 4; ++to) {
-        twin z = twin_new(dtypes[to], 1, &counts[i]);
+        twin z = twin_new(twin_dtypes[to], 1, &counts[i]);
         compare((call){.run = run_cast, .in = {&x}, .out = &z}, "cast");
         twin_destroy(&z);
       }
       twin_destroy(&x), twin_destroy(&y), twin_destroy(&r);
     }
   }
-  close_both();
+  twin_close();
 }
 
 // -- reductions ------------------------------------------------------------------------------------------------------
@@ -177,22 +170,21 @@ static int kept_of(int ndim, const int64_t *shape, uint32_t mask, int64_t *kept)
 }
 
 static void reductions_agree(lac_context *ctx) {
-  open_both(ctx);
+  twin_open(ctx);
   for (int i = 0; i < SHAPES; ++i) {
     int ndim = shapes[i].ndim;
     bool is_empty = false;
     for (int a = 0; a < ndim; ++a) is_empty = is_empty || shapes[i].shape[a] == 0;
     for (int d = 0; d < 4 && !is_empty; ++d) {
-      twin x = twin_random(dtypes[d], ndim, shapes[i].shape, (uint64_t)i + 1);
+      twin x = twin_random(twin_dtypes[d], ndim, shapes[i].shape, (uint64_t)i + 1);
       for (uint32_t mask = 0; mask < 1u << ndim; ++mask) {
         int64_t kept[5];
         int left = kept_of(ndim, shapes[i].shape, mask, kept);
-        twin y = twin_new(real_of(dtypes[d]), left, kept);
+        twin y = twin_new(real_of(twin_dtypes[d]), left, kept);
         for (int op = LAC_REDUCE_MAX; op <= LAC_REDUCE_LOGSUMEXP; ++op) {
           char what[60];
-          if (lac_dtype_is_complex(dtypes[d]) && op != LAC_REDUCE_NORM) continue;
+          if (lac_dtype_is_complex(twin_dtypes[d]) && op != LAC_REDUCE_NORM) continue;
           (void)snprintf(what, sizeof what, "reduction %d of shape %d, mask %u", op, i, mask);
-          twin_poison(&y);
           compare((call){.run = run_reduce, .reduction = (lac_reduction)op, .mask = mask, .in = {&x}, .out = &y}, what);
         }
         twin_destroy(&y);
@@ -200,12 +192,12 @@ static void reductions_agree(lac_context *ctx) {
       twin_destroy(&x);
     }
   }
-  close_both();
+  twin_close();
 }
 
 static void compare_softmax(int d, int ndim, const int64_t *shape, uint32_t mask) {
   char what[60];
-  twin x = twin_random(dtypes[d], ndim, shape, 4), y = twin_new(dtypes[d], ndim, shape);
+  twin x = twin_random(twin_dtypes[d], ndim, shape, 4), y = twin_new(twin_dtypes[d], ndim, shape);
   (void)snprintf(what, sizeof what, "softmax of [%lld, ..], mask %u", (long long)(ndim ? shape[0] : 1), mask);
   compare((call){.run = run_softmax, .mask = mask, .in = {&x}, .out = &y}, what);
   twin_destroy(&x), twin_destroy(&y);
@@ -213,7 +205,7 @@ static void compare_softmax(int d, int ndim, const int64_t *shape, uint32_t mask
 
 static void softmax_agrees(lac_context *ctx) {
   static const int64_t lengths[] = {1, 3, 16, 17, 32, 33, 127, 128, 512, 513, 2048, 2049, 4096, 8192, 8193, 100003};
-  open_both(ctx);
+  twin_open(ctx);
   for (int d = 0; d < 2; ++d) {
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i) {
       compare_softmax(d, 2, (int64_t[]){5, lengths[i]}, 1);
@@ -225,27 +217,26 @@ static void softmax_agrees(lac_context *ctx) {
       }
     }
   }
-  close_both();
+  twin_close();
 }
 
 static void running_sums_agree(lac_context *ctx) {
-  open_both(ctx);
+  twin_open(ctx);
   for (int i = 0; i < SHAPES; ++i) {
     for (int d = 0; d < 4; ++d) {
-      twin x = twin_random(dtypes[d], shapes[i].ndim, shapes[i].shape, (uint64_t)i + 1),
-           y = twin_new(dtypes[d], shapes[i].ndim, shapes[i].shape);
+      twin x = twin_random(twin_dtypes[d], shapes[i].ndim, shapes[i].shape, (uint64_t)i + 1),
+           y = twin_new(twin_dtypes[d], shapes[i].ndim, shapes[i].shape);
       for (int axis = 0; axis < shapes[i].ndim; ++axis) {
         for (int backwards = 0; backwards < 2; ++backwards) {
           char what[60];
           (void)snprintf(what, sizeof what, "cumsum of shape %d, axis %d from the end", i, axis);
-          twin_poison(&y);
           compare((call){.run = run_cumsum, .axis = axis, .backwards = backwards, .in = {&x}, .out = &y}, what);
         }
       }
       twin_destroy(&x), twin_destroy(&y);
     }
   }
-  close_both();
+  twin_close();
 }
 
 // -- movement --------------------------------------------------------------------------------------------------------
@@ -271,18 +262,18 @@ static void places_agree(lac_context *ctx) {
                {2, 2, 0, {6, 5}, {6, 5}, 1, {2, 9}, {4, 9}},
                {2, 2, 0, {6, 0}, {6, 5}, 0, {0, 1}, {0, 1}},
                {2, 2, 1, {70000, 3}, {70000, 3}, 70000, {0, 1}, {0, 1}}};
-  open_both(ctx);
+  twin_open(ctx);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     for (int d = 0; d < 4; ++d) {
-      twin x = twin_random(dtypes[d], cases[i].x_ndim, cases[i].x, 5),
-           y = twin_new(dtypes[d], cases[i].y_ndim, cases[i].y);
+      twin x = twin_random(twin_dtypes[d], cases[i].x_ndim, cases[i].x, 5),
+           y = twin_new(twin_dtypes[d], cases[i].y_ndim, cases[i].y);
       call c = {.run = run_place, .axis = cases[i].axis, .count = cases[i].count, .in = {&x}, .out = &y};
       c.from = cases[i].from, c.to = cases[i].to;
       compare(c, "place");
       twin_destroy(&x), twin_destroy(&y);
     }
   }
-  close_both();
+  twin_close();
 }
 
 // -- dense products --------------------------------------------------------------------------------------------------
@@ -326,46 +317,47 @@ static void dense_products_agree(lac_context *ctx) {
   static const int64_t sizes[][3] = {{1, 1, 1},      {3, 4, 5},      {17, 33, 15},   {70, 65, 90}, {100, 1, 1},
                                      {1, 500, 1},    {5, 20000, 3},  {40, 3000, 40}, {0, 3, 4},    {3, 0, 4},
                                      {65, 129, 200}, {300, 70, 130}, {2000, 30, 3}};
-  open_both(ctx);
+  twin_open(ctx);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
     for (int d = 0; d < 4; ++d) {
       for (int forms = 0; forms < 16; ++forms) {
-        compare_matmul(dtypes[d], sizes[i][0], sizes[i][1], sizes[i][2], (lac_form)(forms / 4), (lac_form)(forms % 4),
-                       0);
+        compare_matmul(twin_dtypes[d], sizes[i][0], sizes[i][1], sizes[i][2], (lac_form)(forms / 4),
+                       (lac_form)(forms % 4), 0);
       }
     }
   }
-  close_both();
+  twin_close();
 }
 
 static void batches_of_dense_products_agree(lac_context *ctx) {
   static const int64_t sizes[][3] = {{3, 4, 5}, {33, 20, 40}, {65, 129, 140}};
-  open_both(ctx);
+  twin_open(ctx);
   for (int i = 0; i < 3; ++i) {
     for (int d = 0; d < 4; ++d) {
       for (int batch = 0; batch < BATCHES; ++batch) {
         for (int forms = 0; forms < 16; forms += 3) {
-          compare_matmul(dtypes[d], sizes[i][0], sizes[i][1], sizes[i][2], (lac_form)(forms / 4), (lac_form)(forms % 4),
-                         batch);
+          compare_matmul(twin_dtypes[d], sizes[i][0], sizes[i][1], sizes[i][2], (lac_form)(forms / 4),
+                         (lac_form)(forms % 4), batch);
         }
-        compare_matmul(dtypes[d], sizes[i][0], sizes[i][1], sizes[i][2], LAC_ADJOINT, LAC_PLAIN, batch);
+        compare_matmul(twin_dtypes[d], sizes[i][0], sizes[i][1], sizes[i][2], LAC_ADJOINT, LAC_PLAIN, batch);
       }
     }
   }
-  close_both();
+  twin_close();
 }
 
 /// As many tiny products as have a thread for each number.
 static void many_tiny_products_agree(lac_context *ctx) {
   enum { MANY = 3000 };
-  open_both(ctx);
+  twin_open(ctx);
   for (int d = 0; d < 4; ++d) {
-    twin x = matrices(dtypes[d], 1, (int64_t[]){MANY}, 3, 4, 6), y = matrices(dtypes[d], 1, (int64_t[]){MANY}, 3, 2, 7),
-         z = matrices(dtypes[d], 1, (int64_t[]){MANY}, 4, 2, 0);
+    twin x = matrices(twin_dtypes[d], 1, (int64_t[]){MANY}, 3, 4, 6),
+         y = matrices(twin_dtypes[d], 1, (int64_t[]){MANY}, 3, 2, 7),
+         z = matrices(twin_dtypes[d], 1, (int64_t[]){MANY}, 4, 2, 0);
     compare((call){.run = run_matmul, .form_x = LAC_ADJOINT, .in = {&x, &y}, .out = &z}, "tiny products");
     twin_destroy(&x), twin_destroy(&y), twin_destroy(&z);
   }
-  close_both();
+  twin_close();
 }
 
 // -- optimisers ------------------------------------------------------------------------------------------------------
@@ -384,17 +376,18 @@ static lac_status run_adam(lac_context *ctx, const call *c, int b) {
 }
 
 static void steps_of_adam_agree(lac_context *ctx) {
-  open_both(ctx);
+  twin_open(ctx);
   for (int d = 0; d < 4; ++d) {
-    twin g = twin_random(dtypes[d], 1, (int64_t[]){1003}, 1), m = twin_random(dtypes[d], 1, (int64_t[]){1003}, 2),
-         v = twin_random(dtypes[d], 1, (int64_t[]){1003}, 3), x = twin_new(dtypes[d], 1, (int64_t[]){1003});
+    twin g = twin_random(twin_dtypes[d], 1, (int64_t[]){1003}, 1),
+         m = twin_random(twin_dtypes[d], 1, (int64_t[]){1003}, 2),
+         v = twin_random(twin_dtypes[d], 1, (int64_t[]){1003}, 3), x = twin_new(twin_dtypes[d], 1, (int64_t[]){1003});
     make_positive(&v);
     for (int with_g = 0; with_g < 2; ++with_g) {
       compare((call){.run = run_adam, .count = with_g, .in = {&g, &m, &v}, .out = &x}, "adam");
     }
     twin_destroy(&g), twin_destroy(&m), twin_destroy(&v), twin_destroy(&x);
   }
-  close_both();
+  twin_close();
 }
 
 #define TESTS                                                                                             \

@@ -4,10 +4,12 @@
 /// Every kernel has a few forms, chosen by row length, columns, alignment, batch and count. Each case runs on both
 /// backends with the same random numbers; outputs are filled with NaN before. Two runs must give the same bits.
 
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "backends/twin.h"
+#include "support/random.h"
+#include "support/scratch.h"
+#include "support/twin.h"
 
 /// One kernel as a case runs it on a backend.
 typedef struct call {
@@ -29,20 +31,20 @@ typedef struct task {
   const call *c;
 } task;
 
-static lac_status task_run(lac_context *ctx, int b, const void *opaque) {
+static lac_status task_run(lac_context *ctx, const void *opaque, int b) {
   const task *t = opaque;
   return t->run(ctx->kernels, ctx, t->c, b);
 }
 
 static void compare(kernel *run, const call *c, const char *what) {
-  twin_compare(task_run, &(task){run, c}, c->out, what);
+  twin_compare(task_run, &(task){run, c}, c->out, 200, what);
 }
 
 static lac_pattern *pattern_random(int64_t rows, int64_t cols, double mean, lac_width width, uint64_t seed) {
   lac_pattern *p = NULL;
   size_t mark = scratch_mark();
   const sketch *s = mean > 0 ? sketch_random(rows, cols, mean / (double)cols, seed) : sketch_empty(rows, cols);
-  must(CPU, sketch_pattern(contexts[CPU], s, width, &p));
+  twin_must(TWIN_CPU, sketch_pattern(twin_context(TWIN_CPU), s, width, &p));
   scratch_release(mark);
   return p;
 }
@@ -108,37 +110,37 @@ static void compare_products(lac_dtype dtype, const lac_pattern *p, lac_form for
 static void products_agree_at_every_row_length(lac_context *ctx) {
   static const double means[] = {0, 3, 12, 40, 90};
   static const int64_t widths[] = {1, 2, 3, 4, 8, 31, 32, 33, 70, 130, 0};
-  open_both(ctx);
+  twin_open(ctx);
   for (size_t m = 0; m < sizeof means / sizeof *means; ++m) {
     lac_pattern *p = pattern_random(310, 270, means[m], LAC_WIDTH_AUTO, 7 + m);
     for (int d = 0; d < 4; ++d) {
       for (size_t k = 0; k < sizeof widths / sizeof *widths; ++k)
-        compare_products(dtypes[d], p, LAC_PLAIN, widths[k], 0);
+        compare_products(twin_dtypes[d], p, LAC_PLAIN, widths[k], 0);
       for (int form = LAC_TRANSPOSED; form <= LAC_ADJOINT; ++form)
-        compare_products(dtypes[d], p, (lac_form)form, 1 + 3 * (form % 2), 0);
+        compare_products(twin_dtypes[d], p, (lac_form)form, 1 + 3 * (form % 2), 0);
     }
     lac_pattern_destroy(&p);
   }
-  close_both();
+  twin_close();
 }
 
 static void products_agree_for_every_batch_and_width(lac_context *ctx) {
   static const lac_width widths[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
-  open_both(ctx);
+  twin_open(ctx);
   for (int w = 0; w < 3; ++w) {
     for (int mean = 4; mean <= 40; mean += 36) {
       lac_pattern *p = pattern_random(40, 50, mean, widths[w], 3);
       for (int d = 0; d < 4; ++d) {
         for (int batch = 0; batch < BATCHES; ++batch) {
-          compare_products(dtypes[d], p, LAC_PLAIN, 1, batch);
-          compare_products(dtypes[d], p, LAC_ADJOINT, 6, batch);
-          compare_products(dtypes[d], p, LAC_PLAIN, 40, batch);
+          compare_products(twin_dtypes[d], p, LAC_PLAIN, 1, batch);
+          compare_products(twin_dtypes[d], p, LAC_ADJOINT, 6, batch);
+          compare_products(twin_dtypes[d], p, LAC_PLAIN, 40, batch);
         }
       }
       lac_pattern_destroy(&p);
     }
   }
-  close_both();
+  twin_close();
 }
 
 /// A pattern whose rows have the lengths 0, 1, 7, 33 and, some of them, `longest`.
@@ -152,7 +154,8 @@ static lac_pattern *pattern_uneven(int64_t rows, int64_t longest, lac_width widt
     int64_t length = i == 1 || i == rows / 2 || i == rows - 1 ? longest - i % 3 : lengths[i % 8];
     for (int64_t e = 0; e < length; ++e) row[count] = i, col[count++] = (i * 7 + e) % longest;
   }
-  must(CPU, lac_pattern_from_coo(contexts[CPU], rows, longest, count, LAC_I64, row, col, width, &p, NULL));
+  twin_must(TWIN_CPU,
+            lac_pattern_from_coo(twin_context(TWIN_CPU), rows, longest, count, LAC_I64, row, col, width, &p, NULL));
   scratch_release(mark);
   return p;
 }
@@ -160,71 +163,108 @@ static lac_pattern *pattern_uneven(int64_t rows, int64_t longest, lac_width widt
 static void long_and_short_rows_agree(lac_context *ctx) {
   static const int64_t columns[] = {1, 3, 4, 32, 33, 128, 129};
   static const lac_width widths[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
-  open_both(ctx);
+  twin_open(ctx);
   for (int w = 0; w < 3; ++w) {
     lac_pattern *p = pattern_uneven(w ? 900 : 20000, 5000, widths[w]);
     for (int d = 0; d < 4; ++d) {
       size_t mark = scratch_mark();
       for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form) {
-        compare_products(dtypes[d], p, (lac_form)form, 1, 0);
-        compare_products(dtypes[d], p, (lac_form)form, 5, 0);
+        compare_products(twin_dtypes[d], p, (lac_form)form, 1, 0);
+        compare_products(twin_dtypes[d], p, (lac_form)form, 5, 0);
       }
       for (size_t k = 0; w && k < sizeof columns / sizeof *columns; ++k)
-        compare_products(dtypes[d], p, LAC_PLAIN, columns[k], 0);
+        compare_products(twin_dtypes[d], p, LAC_PLAIN, columns[k], 0);
       for (int batch = 1; w == 1 && batch < BATCHES; ++batch) {
-        compare_products(dtypes[d], p, LAC_ADJOINT, 1, batch);
-        compare_products(dtypes[d], p, LAC_PLAIN, 6, batch);
+        compare_products(twin_dtypes[d], p, LAC_ADJOINT, 1, batch);
+        compare_products(twin_dtypes[d], p, LAC_PLAIN, 6, batch);
       }
       scratch_release(mark);
     }
     lac_pattern_destroy(&p);
   }
-  close_both();
+  twin_close();
 }
 
 /// One row of all entries, and few rows of many.
 static void few_rows_agree(lac_context *ctx) {
-  open_both(ctx);
+  twin_open(ctx);
   for (int64_t rows = 1; rows <= 40; rows += 39) {
     lac_pattern *p = pattern_random(rows, 9000, rows == 1 ? 9000 : 700, LAC_WIDTH_AUTO, 5);
     for (int d = 0; d < 4; ++d) {
-      compare_products(dtypes[d], p, LAC_PLAIN, 1, 0);
-      compare_products(dtypes[d], p, LAC_PLAIN, 1, 2);
-      compare_products(dtypes[d], p, LAC_PLAIN, 34, 0);
-      compare_products(dtypes[d], p, LAC_TRANSPOSED, 3, 0);
+      compare_products(twin_dtypes[d], p, LAC_PLAIN, 1, 0);
+      compare_products(twin_dtypes[d], p, LAC_PLAIN, 1, 2);
+      compare_products(twin_dtypes[d], p, LAC_PLAIN, 34, 0);
+      compare_products(twin_dtypes[d], p, LAC_TRANSPOSED, 3, 0);
     }
     lac_pattern_destroy(&p);
   }
-  close_both();
+  twin_close();
+}
+
+/// A grid large enough to be taken up in tiles, whose sides no tile divides: five points, without some rows, and with
+/// some entries across.
+static lac_pattern *pattern_grid(int64_t width, int64_t height, lac_width type) {
+  lac_pattern *p = NULL;
+  size_t mark = scratch_mark();
+  const int64_t step[] = {-width, -1, 0, 1, width}, n = width * height;
+  int64_t count = 0, *row = scratch((size_t)(6 * n) * sizeof *row), *col = scratch((size_t)(6 * n) * sizeof *col);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int s = 0; s < 5 && i % 89 != 3; ++s) {
+      int64_t j = i + step[s];
+      if (j >= 0 && j < n) row[count] = i, col[count++] = j;
+    }
+    if (i % 101 == 0) row[count] = i, col[count++] = n - 1 - i;
+  }
+  twin_must(TWIN_CPU, lac_pattern_from_coo(twin_context(TWIN_CPU), n, n, count, LAC_I64, row, col, type, &p, NULL));
+  scratch_release(mark);
+  return p;
+}
+
+static void products_on_a_grid_agree(lac_context *ctx) {
+  static const int64_t columns[] = {1, 3, 8, 16, 34};
+  static const lac_width widths[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
+  twin_open(ctx);
+  for (int d = 0; d < 4; ++d) {
+    lac_pattern *p = pattern_grid(251, 263, widths[d % 3]);
+    for (size_t k = 0; k < sizeof columns / sizeof *columns; ++k) {
+      size_t mark = scratch_mark();
+      compare_products(twin_dtypes[d], p, LAC_PLAIN, columns[k], 0);
+      compare_products(twin_dtypes[d], p, LAC_ADJOINT, columns[k], k % 2 ? 0 : 2);
+      scratch_release(mark);
+    }
+    lac_pattern_destroy(&p);
+  }
+  twin_close();
 }
 
 /// The same numbers from one place further on.
 static twin twin_behind(const twin *x, lac_dtype dtype, int64_t rows, int64_t k) {
-  lac_meta meta = meta_of(dtype, 2, (int64_t[]){rows, k});
+  lac_meta meta = {.dtype = dtype, .ndim = 2, .shape = {rows, k}};
   twin y;
   for (int b = 0; b < 2; ++b)
-    must(b, lac_array_wrap(contexts[b], &meta, (char *)x->on[b]->storage->data + lac_dtype_size(dtype), &y.on[b]));
+    twin_must(
+        b, lac_array_wrap(twin_context(b), &meta, (char *)x->on[b]->storage->data + lac_dtype_size(dtype), &y.on[b]));
   return y;
 }
 
 static void products_of_unaligned_columns_agree(lac_context *ctx) {
   static const int64_t columns[] = {1, 2, 4, 32, 128};
-  open_both(ctx);
+  twin_open(ctx);
   lac_pattern *p = pattern_random(310, 270, 5, LAC_WIDTH_AUTO, 3);
   for (int d = 0; d < 4; ++d) {
     for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
       int64_t k = columns[i];
-      twin a = twin_random(dtypes[d], 1, &p->nnz, 1), s = twin_new(dtypes[d], 1, &p->nnz);
-      twin from = twin_random(dtypes[d], 1, (int64_t[]){p->cols * k + 1}, 2);
-      twin to = twin_random(dtypes[d], 1, (int64_t[]){p->rows * k + 1}, 3);
-      twin x = twin_behind(&from, dtypes[d], p->cols, k), y = twin_behind(&to, dtypes[d], p->rows, k);
+      twin a = twin_random(twin_dtypes[d], 1, &p->nnz, 1), s = twin_new(twin_dtypes[d], 1, &p->nnz);
+      twin from = twin_random(twin_dtypes[d], 1, (int64_t[]){p->cols * k + 1}, 2);
+      twin to = twin_random(twin_dtypes[d], 1, (int64_t[]){p->rows * k + 1}, 3);
+      twin x = twin_behind(&from, twin_dtypes[d], p->cols, k), y = twin_behind(&to, twin_dtypes[d], p->rows, k);
       compare(run_sddmm, &(call){.p = p, .in = {&y, &x}, .out = &s}, "unaligned sddmm");
       compare(run_spmm, &(call){.p = p, .in = {&a, &x}, .out = &y}, "unaligned spmm");
       twin_destroy(&x), twin_destroy(&y), twin_destroy(&from), twin_destroy(&to), twin_destroy(&a), twin_destroy(&s);
     }
   }
   lac_pattern_destroy(&p);
-  close_both();
+  twin_close();
 }
 
 // -- blocks and sliced ELL -------------------------------------------------------------------------------------------
@@ -259,37 +299,38 @@ static void compare_blocks(lac_dtype dtype, const lac_pattern *p, lac_form form,
 
 static void products_with_blocks_agree(lac_context *ctx) {
   static const int64_t sizes[][2] = {{1, 3}, {2, 2}, {3, 3}, {5, 4}, {12, 7}}, columns[] = {1, 3, 4, 33, 64};
-  open_both(ctx);
+  twin_open(ctx);
   for (int i = 0; i < 5; ++i) {
     size_t mark = scratch_mark();
     lac_pattern *p = NULL;
     const sketch *s = sketch_random(60, 50, i == 4 ? 0.6 : 0.08, 3);
-    must(CPU, sketch_block_pattern(contexts[CPU], s, sizes[i][0], sizes[i][1], (lac_width)(1 + i % 3), &p));
+    twin_must(TWIN_CPU,
+              sketch_block_pattern(twin_context(TWIN_CPU), s, sizes[i][0], sizes[i][1], (lac_width)(1 + i % 3), &p));
     for (int d = 0; d < 4; ++d) {
-      for (int k = 0; k < 5; ++k) compare_blocks(dtypes[d], p, (lac_form)(k % 4), columns[k], 0);
+      for (int k = 0; k < 5; ++k) compare_blocks(twin_dtypes[d], p, (lac_form)(k % 4), columns[k], 0);
       for (int batch = 1; batch < BATCHES; ++batch)
-        compare_blocks(dtypes[d], p, (lac_form)(batch % 4), 1 + 3 * (batch % 2), batch);
+        compare_blocks(twin_dtypes[d], p, (lac_form)(batch % 4), 1 + 3 * (batch % 2), batch);
     }
     lac_pattern_destroy(&p);
     scratch_release(mark);
   }
-  close_both();
+  twin_close();
 }
 
 static void sliced_rows_agree(lac_context *ctx) {
   static const int64_t slices[] = {1, 5, 8, 32, 64}, columns[] = {1, 3, 4, 33, 64};
-  open_both(ctx);
+  twin_open(ctx);
   for (int i = 0; i < 10; ++i) {
     size_t mark = scratch_mark();
     lac_pattern *p =
         i < 5 ? pattern_random(301, 270, 6, (lac_width)(1 + i % 3), 3) : pattern_uneven(301, 300, LAC_WIDTH_AUTO);
     lac_format *f = NULL;
-    must(CPU, lac_format_sell(contexts[CPU], p, slices[i % 5], i % 2 ? 1 : 128, &f));
+    twin_must(TWIN_CPU, lac_format_sell(twin_context(TWIN_CPU), p, slices[i % 5], i % 2 ? 1 : 128, &f));
     for (int d = 0; d < 4; ++d) {
       for (int k = 0; k < 5; ++k) {
-        twin a = twin_random(dtypes[d], 1, &f->size, 1);
-        twin x = twin_random(dtypes[d], 3, (int64_t[]){2, p->cols, columns[k]}, 2);
-        twin y = twin_new(dtypes[d], 3, (int64_t[]){2, p->rows, columns[k]});
+        twin a = twin_random(twin_dtypes[d], 1, &f->size, 1);
+        twin x = twin_random(twin_dtypes[d], 3, (int64_t[]){2, p->cols, columns[k]}, 2);
+        twin y = twin_new(twin_dtypes[d], 3, (int64_t[]){2, p->rows, columns[k]});
         compare(run_sell, &(call){.format = f, .in = {&a, &x}, .out = &y}, "sell_mm");
         twin_destroy(&a), twin_destroy(&x), twin_destroy(&y);
       }
@@ -298,7 +339,7 @@ static void sliced_rows_agree(lac_context *ctx) {
     lac_pattern_destroy(&p);
     scratch_release(mark);
   }
-  close_both();
+  twin_close();
 }
 
 // -- groups of a map -------------------------------------------------------------------------------------------------
@@ -341,7 +382,7 @@ static lac_map *map_grouped(int kind, bool is_mixed) {
     int64_t other = i * 7919 % inputs, keep = target[i];
     target[i] = target[other], target[other] = i % 7 ? keep : -1;
   }
-  must(CPU, lac_map_create(contexts[CPU], inputs, outputs, target, &map));
+  twin_must(TWIN_CPU, lac_map_create(twin_context(TWIN_CPU), inputs, outputs, target, &map));
   scratch_release(mark);
   return map;
 }
@@ -362,46 +403,48 @@ static void compare_segments(lac_dtype dtype, const lac_map *map, int64_t full, 
 }
 
 static void reductions_of_groups_agree(lac_context *ctx) {
-  open_both(ctx);
+  twin_open(ctx);
   for (int kind = 0; kind < 2 * GROUPINGS; ++kind) {
     size_t mark = scratch_mark();
     lac_map *map = map_grouped(kind / 2, kind % 2);
     for (int d = 0; d < 2; ++d) {
       for (int full = 0; full < 2; ++full) {
-        compare_segments(dtypes[d], map, full * 7000, 1);
-        compare_segments(dtypes[d], map, full * 7000, 3);
+        compare_segments(twin_dtypes[d], map, full * 7000, 1);
+        compare_segments(twin_dtypes[d], map, full * 7000, 3);
       }
     }
     lac_map_destroy(&map);
     scratch_release(mark);
   }
-  close_both();
+  twin_close();
 }
 
 /// Infinities and NaN, wherever a group is worked on.
 static void edges_of_groups_agree(lac_context *ctx) {
   static const double edges[] = {INFINITY, -INFINITY, NAN};
-  open_both(ctx);
+  twin_open(ctx);
   for (int kind = 0; kind < 12; ++kind) {
     for (int edge = 0; edge < 3; ++edge) {
       size_t mark = scratch_mark();
       lac_map *map = map_grouped(kind / 2, kind % 2);
-      double *host = numbers(LAC_F64, map->inputs, 1), *got[2];
+      random_state r = random_start(1);
+      double *host = scratch((size_t)map->inputs * sizeof *host), *got[2];
       for (int64_t i = 0; i < map->inputs; ++i) {
-        if (edge == 1 ? i % 5 < 4 : i % 53 == 7) host[i] = edges[edge];
+        double usual = random_unit(&r);
+        host[i] = (edge == 1 ? i % 5 < 4 : i % 53 == 7) ? edges[edge] : usual;
       }
       for (int what = LAC_SEGMENT_LOGSUMEXP; what <= LAC_SEGMENT_MIN_TIES; ++what) {
         bool is_each = what == LAC_SEGMENT_SOFTMAX || what >= LAC_SEGMENT_MAX_TIES;
         int64_t count = is_each ? map->inputs : map->outputs;
         twin x, y = twin_new(LAC_F64, 1, &count);
         for (int b = 0; b < 2; ++b) {
-          must(b, lac_array_from(contexts[b], LAC_F64, 1, &map->inputs, host, LAC_OWNERSHIP_COPY, &x.on[b]));
-          must(b, contexts[b]->kernels->segment(contexts[b], (lac_segment)what, map, 0, x.on[b], y.on[b]));
+          twin_must(b, lac_array_from(twin_context(b), LAC_F64, 1, &map->inputs, host, LAC_OWNERSHIP_COPY, &x.on[b]));
+          twin_must(b, twin_context(b)->kernels->segment(twin_context(b), (lac_segment)what, map, 0, x.on[b], y.on[b]));
           got[b] = scratch((size_t)count * sizeof *got[b]);
-          must(b, lac_array_read(contexts[b], y.on[b], got[b]));
+          twin_must(b, lac_array_read(twin_context(b), y.on[b], got[b]));
         }
         for (int64_t i = 0; i < count; ++i) {
-          double w = got[CPU][i], g = got[CUDA][i];
+          double w = got[TWIN_CPU][i], g = got[TWIN_OTHER][i];
           CHECK(isnan(w) ? isnan(g) : isinf(w) ? g == w : fabs(g - w) <= 1e-12 * fmax(1, fabs(w)));
         }
         twin_destroy(&x), twin_destroy(&y);
@@ -410,7 +453,7 @@ static void edges_of_groups_agree(lac_context *ctx) {
       scratch_release(mark);
     }
   }
-  close_both();
+  twin_close();
 }
 
 static void compare_scaled(lac_dtype dtype, const lac_map *map, int batch) {
@@ -433,17 +476,17 @@ static void compare_scaled(lac_dtype dtype, const lac_map *map, int batch) {
 }
 
 static void products_of_groups_agree(lac_context *ctx) {
-  open_both(ctx);
+  twin_open(ctx);
   for (int kind = 0; kind < 2 * GROUPINGS; ++kind) {
     lac_map *map = map_grouped(kind / 2, kind % 2);
     for (int d = 0; d < 4; ++d) {
       size_t mark = scratch_mark();
-      for (int batch = 0; batch < BATCHES; ++batch) compare_scaled(dtypes[d], map, batch);
+      for (int batch = 0; batch < BATCHES; ++batch) compare_scaled(twin_dtypes[d], map, batch);
       scratch_release(mark);
     }
     lac_map_destroy(&map);
   }
-  close_both();
+  twin_close();
 }
 
 static void compare_gathers(lac_dtype dtype, const lac_map *map, lac_form form, const int64_t size[2], int batch) {
@@ -472,25 +515,25 @@ static void compare_gathers(lac_dtype dtype, const lac_map *map, lac_form form, 
 
 static void matrices_of_groups_agree(lac_context *ctx) {
   static const int64_t sizes[][2] = {{1, 1}, {3, 5}, {17, 64}, {33, 70}};
-  open_both(ctx);
+  twin_open(ctx);
   for (int kind = 0; kind < 2 * GROUPINGS; ++kind) {
     lac_map *map = map_grouped(kind / 2, kind % 2);
     for (int d = 0; d < 4; ++d) {
       size_t mark = scratch_mark();
       for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form)
-        compare_gathers(dtypes[d], map, (lac_form)form, sizes[(form + kind) % (kind == 0 ? 2 : 4)], 0);
+        compare_gathers(twin_dtypes[d], map, (lac_form)form, sizes[(form + kind) % (kind == 0 ? 2 : 4)], 0);
       for (int batch = 1; batch < BATCHES; ++batch)
-        compare_gathers(dtypes[d], map, (lac_form)(batch % 4), sizes[1], batch);
+        compare_gathers(twin_dtypes[d], map, (lac_form)(batch % 4), sizes[1], batch);
       scratch_release(mark);
     }
     lac_map_destroy(&map);
   }
-  close_both();
+  twin_close();
 }
 
 static void sampled_products_agree(lac_context *ctx) {
   static const double means[] = {3, 20, 60};
-  open_both(ctx);
+  twin_open(ctx);
   for (size_t m = 0; m < 3; ++m) {
     for (int forms = 0; forms < 16; forms += m ? 5 : 1) {
       lac_form sx = (lac_form)(forms / 4), sy = (lac_form)(forms % 4);
@@ -504,11 +547,11 @@ static void sampled_products_agree(lac_context *ctx) {
           int n = batches[batch].ndim;
           int64_t shape[4];
           int ndim = shape_of(shape, n, batches[batch].x, 1, &x->nnz);
-          twin a = twin_random(dtypes[d], ndim, shape, 1);
+          twin a = twin_random(twin_dtypes[d], ndim, shape, 1);
           ndim = shape_of(shape, n, batches[batch].y, 1, &y->nnz);
-          twin b = twin_random(dtypes[d], ndim, shape, 2);
+          twin b = twin_random(twin_dtypes[d], ndim, shape, 2);
           ndim = shape_of(shape, n, batches[batch].out, 1, &t->nnz);
-          twin c = twin_new(dtypes[d], ndim, shape);
+          twin c = twin_new(twin_dtypes[d], ndim, shape);
           compare(run_sampled, &(call){.p = t, .q = x, .r = y, .form = sx, .other = sy, .in = {&a, &b}, .out = &c},
                   "sampled_spgemm");
           twin_destroy(&a), twin_destroy(&b), twin_destroy(&c);
@@ -517,7 +560,7 @@ static void sampled_products_agree(lac_context *ctx) {
       lac_pattern_destroy(&x), lac_pattern_destroy(&y), lac_pattern_destroy(&t);
     }
   }
-  close_both();
+  twin_close();
 }
 
 // -- arrays ----------------------------------------------------------------------------------------------------------
@@ -566,51 +609,50 @@ static const struct {
 
 /// Sums over every set of axes, and back.
 static void sums_and_broadcasts_agree(lac_context *ctx) {
-  open_both(ctx);
+  twin_open(ctx);
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
     int ndim = shapes[i].ndim;
     for (int d = 0; d < 4; ++d) {
-      twin x = twin_random(dtypes[d], ndim, shapes[i].shape, i + 1), wide = twin_new(dtypes[d], ndim, shapes[i].shape);
+      twin x = twin_random(twin_dtypes[d], ndim, shapes[i].shape, i + 1),
+           wide = twin_new(twin_dtypes[d], ndim, shapes[i].shape);
       for (uint32_t mask = 0; mask < 1u << ndim; ++mask) {
         int64_t kept[5];
         int left = 0;
         for (int a = 0; a < ndim; ++a) {
           if (!(mask >> (ndim - 1 - a) & 1)) kept[left++] = shapes[i].shape[a];
         }
-        twin y = twin_new(dtypes[d], left, kept);
+        twin y = twin_new(twin_dtypes[d], left, kept);
         compare(run_sum, &(call){.mask = mask, .in = {&x}, .out = &y}, "sum");
-        twin narrow = twin_random(dtypes[d], left, kept, mask + 5);
-        twin_poison(&wide);
+        twin narrow = twin_random(twin_dtypes[d], left, kept, mask + 5);
         compare(run_broadcast, &(call){.mask = mask, .in = {&narrow}, .out = &wide}, "broadcast");
         twin_destroy(&y), twin_destroy(&narrow);
       }
-      twin_poison(&wide);
       compare(run_steps, &(call){.in = {&x}, .out = &wide}, "scale, conj, axpy");
       twin_destroy(&x), twin_destroy(&wide);
     }
   }
-  close_both();
+  twin_close();
 }
 
 static void inner_products_agree(lac_context *ctx) {
   static const int64_t cores[][2] = {{1, 1}, {3, 0}, {50, 2}, {1000, 3}, {90001, 1}};
-  open_both(ctx);
+  twin_open(ctx);
   for (size_t i = 0; i < 5; ++i) {
     for (int d = 0; d < 4; ++d) {
       for (int batch = 0; batch < BATCHES; ++batch) {
         int64_t shape[4];
         int ndim = shape_of(shape, batches[batch].ndim, batches[batch].x, 2, cores[i]);
-        twin x = twin_random(dtypes[d], ndim, shape, 1);
+        twin x = twin_random(twin_dtypes[d], ndim, shape, 1);
         ndim = shape_of(shape, batches[batch].ndim, batches[batch].y, 2, cores[i]);
-        twin y = twin_random(dtypes[d], ndim, shape, 2);
+        twin y = twin_random(twin_dtypes[d], ndim, shape, 2);
         ndim = shape_of(shape, batches[batch].ndim, batches[batch].out, 0, NULL);
-        twin s = twin_new(dtypes[d], ndim, shape);
+        twin s = twin_new(twin_dtypes[d], ndim, shape);
         compare(run_dot, &(call){.in = {&x, &y}, .out = &s}, "dot");
         twin_destroy(&x), twin_destroy(&y), twin_destroy(&s);
       }
     }
   }
-  close_both();
+  twin_close();
 }
 
 static void broadcast_arithmetic_agrees(lac_context *ctx) {
@@ -626,20 +668,19 @@ static void broadcast_arithmetic_agrees(lac_context *ctx) {
                {3, 3, 3, {3, 1, 50}, {1, 40, 1}, {3, 40, 50}},
                {2, 3, 3, {40, 50}, {3, 1, 1}, {3, 40, 50}},
                {2, 2, 2, {0, 4}, {1, 4}, {0, 4}}};
-  open_both(ctx);
+  twin_open(ctx);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     for (int d = 0; d < 4; ++d) {
-      twin x = twin_random(dtypes[d], cases[i].x_ndim, cases[i].x, 1),
-           y = twin_random(dtypes[d], cases[i].y_ndim, cases[i].y, 2);
-      twin z = twin_new(dtypes[d], cases[i].ndim, cases[i].z);
+      twin x = twin_random(twin_dtypes[d], cases[i].x_ndim, cases[i].x, 1),
+           y = twin_random(twin_dtypes[d], cases[i].y_ndim, cases[i].y, 2);
+      twin z = twin_new(twin_dtypes[d], cases[i].ndim, cases[i].z);
       for (int op = LAC_ADD; op <= LAC_MUL; ++op) {
-        twin_poison(&z);
         compare(run_binary, &(call){.op = (lac_binary)op, .in = {&x, &y}, .out = &z}, "binary");
       }
       twin_destroy(&x), twin_destroy(&y), twin_destroy(&z);
     }
   }
-  close_both();
+  twin_close();
 }
 
 /// A map by formula: identity, a permutation with gaps, groups of three, everything onto two, nothing.
@@ -654,20 +695,20 @@ static lac_map *map_make(int kind, int64_t inputs, int64_t *outputs) {
                 : kind == 3 ? i % 7 % 2
                             : -1;
   }
-  must(CPU, lac_map_create(contexts[CPU], inputs, *outputs, target, &map));
+  twin_must(TWIN_CPU, lac_map_create(twin_context(TWIN_CPU), inputs, *outputs, target, &map));
   return map;
 }
 
 static void maps_agree(lac_context *ctx) {
-  open_both(ctx);
+  twin_open(ctx);
   for (int kind = 0; kind < 5; ++kind) {
     for (int64_t inputs = 0; inputs < 2000; inputs += 999) {
       int64_t outputs = 0;
       lac_map *map = map_make(kind, inputs, &outputs);
       for (int d = 0; d < 4; ++d) {
         for (int form = LAC_PLAIN; form <= LAC_TRANSPOSED; ++form) {
-          twin x = twin_random(dtypes[d], 2, (int64_t[]){3, form ? outputs : inputs}, 1);
-          twin y = twin_new(dtypes[d], 2, (int64_t[]){3, form ? inputs : outputs});
+          twin x = twin_random(twin_dtypes[d], 2, (int64_t[]){3, form ? outputs : inputs}, 1);
+          twin y = twin_new(twin_dtypes[d], 2, (int64_t[]){3, form ? inputs : outputs});
           compare(run_remap, &(call){.map = map, .form = (lac_form)form, .in = {&x}, .out = &y}, "remap");
           twin_destroy(&x), twin_destroy(&y);
         }
@@ -675,33 +716,34 @@ static void maps_agree(lac_context *ctx) {
       lac_map_destroy(&map);
     }
   }
-  close_both();
+  twin_close();
 }
 
 /// Arrays that begin in the middle of 16 bytes.
 static void unaligned_arrays_agree(lac_context *ctx) {
   enum { COUNT = 1003 };
-  open_both(ctx);
+  twin_open(ctx);
   for (int d = 0; d < 4; ++d) {
-    twin x = twin_random(dtypes[d], 1, (int64_t[]){COUNT + 1}, 1), y = twin_new(dtypes[d], 1, (int64_t[]){COUNT + 1});
-    lac_meta meta = meta_of(dtypes[d], 1, (int64_t[]){COUNT});
+    twin x = twin_random(twin_dtypes[d], 1, (int64_t[]){COUNT + 1}, 1),
+         y = twin_new(twin_dtypes[d], 1, (int64_t[]){COUNT + 1});
+    lac_meta meta = {.dtype = twin_dtypes[d], .ndim = 1, .shape = {COUNT}};
     twin x1, y1;
     for (int b = 0; b < 2; ++b) {
-      size_t size = lac_dtype_size(dtypes[d]);
-      must(b, lac_array_wrap(contexts[b], &meta, (char *)x.on[b]->storage->data + size, &x1.on[b]));
-      must(b, lac_array_wrap(contexts[b], &meta, (char *)y.on[b]->storage->data + size, &y1.on[b]));
+      size_t size = lac_dtype_size(twin_dtypes[d]);
+      twin_must(b, lac_array_wrap(twin_context(b), &meta, (char *)x.on[b]->storage->data + size, &x1.on[b]));
+      twin_must(b, lac_array_wrap(twin_context(b), &meta, (char *)y.on[b]->storage->data + size, &y1.on[b]));
     }
     compare(run_steps, &(call){.in = {&x1}, .out = &y1}, "unaligned");
     compare(run_binary, &(call){.op = LAC_MUL, .in = {&x1, &x1}, .out = &y1}, "unaligned");
     twin_destroy(&x1), twin_destroy(&y1), twin_destroy(&x), twin_destroy(&y);
   }
-  close_both();
+  twin_close();
 }
 
-#define TESTS                                                                                                \
-  products_agree_at_every_row_length, products_agree_for_every_batch_and_width, long_and_short_rows_agree,   \
-      few_rows_agree, products_of_unaligned_columns_agree, products_with_blocks_agree, sliced_rows_agree,    \
-      reductions_of_groups_agree, edges_of_groups_agree, products_of_groups_agree, matrices_of_groups_agree, \
-      sampled_products_agree, sums_and_broadcasts_agree, inner_products_agree, broadcast_arithmetic_agrees,  \
-      maps_agree, unaligned_arrays_agree
+#define TESTS                                                                                                    \
+  products_agree_at_every_row_length, products_agree_for_every_batch_and_width, long_and_short_rows_agree,       \
+      few_rows_agree, products_on_a_grid_agree, products_of_unaligned_columns_agree, products_with_blocks_agree, \
+      sliced_rows_agree, reductions_of_groups_agree, edges_of_groups_agree, products_of_groups_agree,            \
+      matrices_of_groups_agree, sampled_products_agree, sums_and_broadcasts_agree, inner_products_agree,         \
+      broadcast_arithmetic_agrees, maps_agree, unaligned_arrays_agree
 TWIN_MAIN(TESTS)

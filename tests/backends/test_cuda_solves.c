@@ -11,11 +11,7 @@
 #include "support/scratch.h"
 #include "support/twin.h"
 
-enum { SKIPPED = 77 };
-
 typedef double _Complex number;
-
-static const lac_dtype dtypes[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
 
 // -- triangular solves -----------------------------------------------------------------------------------------------
 
@@ -74,9 +70,9 @@ static void compare_one(const sketch *s, lac_triangle triangle, const tri_case *
   lac_pattern *p = pattern_of(s, c->width);
   number *values = tame_values(s, c->items_a, 7);
   for (int d = 0; d < 4; ++d) {
-    twin a = twin_of(dtypes[d], 2, (int64_t[]){c->items_a, s->nnz}, values);
-    twin b = twin_random(dtypes[d], 3, (int64_t[]){c->items_b, n, c->k}, 2);
-    twin x = twin_new(dtypes[d], 3, (int64_t[]){items, n, c->k});
+    twin a = twin_of(twin_dtypes[d], 2, (int64_t[]){c->items_a, s->nnz}, values);
+    twin b = twin_random(twin_dtypes[d], 3, (int64_t[]){c->items_b, n, c->k}, 2);
+    twin x = twin_new(twin_dtypes[d], 3, (int64_t[]){items, n, c->k});
     for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form) {
       tri_call call = {p, triangle, c->diagonal, (lac_form)form, &a, &b, &x};
       twin_compare(run_trisolve, &call, &x, 200, what);
@@ -150,15 +146,15 @@ static void chains_that_grow_are_solved_row_by_row(lac_context *ctx) {
     number *coupling = scratch(N * sizeof *coupling), *b = scratch(N * sizeof *b);
     twin x;
     for (int i = 0; i < N; ++i) coupling[i] = -2, b[i] = i ? -1 : 1;  // x_i = 2 x_i-1 - 1 = 1
-    double *got = solve_chain(dtypes[d], N, coupling, b, &x);
+    double *got = solve_chain(twin_dtypes[d], N, coupling, b, &x);
     for (int i = 0; i < N; i += 97) CHECK(got[i] == 1);
     twin_destroy(&x);
     for (int i = 0; i < N; ++i) coupling[i] = i < N / 2 ? -4 : -0.5, b[i] = i <= N / 2 ? 0 : 1;
-    got = solve_chain(dtypes[d], N, coupling, b, &x);
+    got = solve_chain(twin_dtypes[d], N, coupling, b, &x);
     for (int i = 0; i < N / 2; i += 97) CHECK(got[i] == 0);
     twin_destroy(&x);
     for (int i = 0; i < N; ++i) coupling[i] = i / 80 % 2 ? 0.5 : 2, b[i] = i % 3;  // up and down again
-    solve_chain(dtypes[d], N, coupling, b, &x);
+    solve_chain(twin_dtypes[d], N, coupling, b, &x);
     twin_destroy(&x);
     scratch_release(mark);
   }
@@ -264,12 +260,12 @@ static void compare_elimination(const sketch *s, int64_t items, const char *what
   lac_pattern *p = pattern_of(s, LAC_WIDTH_AUTO);
   number *values = tame_values(s, items, 3);
   for (int d = 0; d < 4; ++d) {
-    twin c = twin_of(dtypes[d], 2, (int64_t[]){items, s->nnz}, values);
-    twin lu = twin_new(dtypes[d], 2, (int64_t[]){items, s->nnz});
+    twin c = twin_of(twin_dtypes[d], 2, (int64_t[]){items, s->nnz}, values);
+    twin lu = twin_new(twin_dtypes[d], 2, (int64_t[]){items, s->nnz});
     twin_compare(run_lu, &(lu_call){.p = p, .in = &c, .out = &lu}, &lu, 200, what);
     twin_must(TWIN_OTHER, run_lu(twin_context(TWIN_OTHER), &(lu_call){.p = p, .in = &c, .out = &lu}, TWIN_OTHER));
-    twin bar = twin_random(dtypes[d], 2, (int64_t[]){1, s->nnz}, 5);
-    twin c_bar = twin_new(dtypes[d], 2, (int64_t[]){items, s->nnz});
+    twin bar = twin_random(twin_dtypes[d], 2, (int64_t[]){1, s->nnz}, 5);
+    twin c_bar = twin_new(twin_dtypes[d], 2, (int64_t[]){items, s->nnz});
     twin_compare(run_lu_adjoint, &(lu_call){.p = p, .in = &lu, .bar = &bar, .out = &c_bar}, &c_bar, 400, what);
     twin_destroy(&c), twin_destroy(&lu), twin_destroy(&bar), twin_destroy(&c_bar);
   }
@@ -344,8 +340,9 @@ static void compare_bands(int64_t n, int64_t lower, int64_t upper, int64_t items
   (void)snprintf(what, sizeof what, "n %lld, bands %lld and %lld, items %lld, k %lld", (long long)n, (long long)lower,
                  (long long)upper, (long long)items, (long long)k);
   for (int d = 0; d < 4; ++d) {
-    twin ab = twin_of(dtypes[d], 3, (int64_t[]){items, lower + upper + 1, n}, values);
-    twin b = twin_random(dtypes[d], 3, (int64_t[]){1, n, k}, 6), x = twin_new(dtypes[d], 3, (int64_t[]){items, n, k});
+    twin ab = twin_of(twin_dtypes[d], 3, (int64_t[]){items, lower + upper + 1, n}, values);
+    twin b = twin_random(twin_dtypes[d], 3, (int64_t[]){1, n, k}, 6),
+         x = twin_new(twin_dtypes[d], 3, (int64_t[]){items, n, k});
     c.ab = &ab, c.b = &b, c.x = &x;
     for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form) {
       c.form = (lac_form)form;
@@ -399,9 +396,11 @@ static void compare_circulants(int64_t n, int64_t items, int64_t k) {
                  (long long)k);
   for (int64_t e = 0; e < items * n; ++e) first[e] = e % n ? turned(&r, 1.0 / (double)n) : 3;
   for (int d = 0; d < 4; ++d) {
-    twin c = twin_of(dtypes[d], 2, (int64_t[]){items, n}, first), s = twin_new(dtypes[d], 2, (int64_t[]){items, n});
-    twin b = twin_random(dtypes[d], 3, (int64_t[]){1, n, k}, 6), x = twin_new(dtypes[d], 3, (int64_t[]){items, n, k});
-    twin u = twin_random(dtypes[d], 3, (int64_t[]){items, n, k}, 8);
+    twin c = twin_of(twin_dtypes[d], 2, (int64_t[]){items, n}, first),
+         s = twin_new(twin_dtypes[d], 2, (int64_t[]){items, n});
+    twin b = twin_random(twin_dtypes[d], 3, (int64_t[]){1, n, k}, 6),
+         x = twin_new(twin_dtypes[d], 3, (int64_t[]){items, n, k});
+    twin u = twin_random(twin_dtypes[d], 3, (int64_t[]){items, n, k}, 8);
     band_call call = {.ab = &c, .b = &b, .x = &x};
     for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form) {
       call.form = (lac_form)form;
@@ -428,14 +427,4 @@ static void circulants_agree_at_every_kind_of_length(lac_context *ctx) {
 #define TESTS                                                                                                          \
   chains_and_bands_agree, chains_that_grow_are_solved_row_by_row, wide_and_random_triangles_agree, elimination_agrees, \
       factors_of_a_cube_are_solved_with, banded_systems_agree, circulants_agree_at_every_kind_of_length
-#define NAMES_OF(...) #__VA_ARGS__
-#define NAMES(...) NAMES_OF(__VA_ARGS__)
-
-int main(int argc, char **argv) {
-  static check_test *const tests[] = {TESTS};
-  if (argc < 2 || strcmp(argv[1], "cuda") != 0) {
-    (void)printf("skip: the CUDA backend beside the CPU's\n");
-    return SKIPPED;
-  }
-  return check_main(argc, argv, NULL, NAMES(TESTS), tests, (int)(sizeof tests / sizeof *tests));
-}
+TWIN_MAIN(TESTS)

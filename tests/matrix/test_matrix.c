@@ -149,6 +149,20 @@ static void the_callers_order_is_kept(lac_context *ctx) {
   lac_matrix_destroy(&m);
 }
 
+/// A pointer that is NULL is no error where numbers go out, and one where they are needed.
+static void pointers_that_are_null(lac_context *ctx) {
+  lac_matrix *m = csr_matrix(ctx, LAC_I32, LAC_F64), *made = NULL;
+
+  CHECK_OK(lac_matrix_read_dense(ctx, m, NULL));
+  CHECK_OK(lac_matrix_read_given(ctx, m, NULL));
+  CHECK_OK(lac_matrix_read_csc(ctx, m, NULL, NULL, NULL));
+  CHECK_FAILS(lac_matrix_from_coo(ctx, 2, 2, 1, LAC_I32, (int32_t[]){1}, (int32_t[]){1}, LAC_F64, NULL,
+                                  LAC_OWNERSHIP_COPY, &made),
+              LAC_ERR_ARG, "lac_matrix_from_coo: values is NULL, and there are 1 entries");
+  CHECK(!made);
+  lac_matrix_destroy(&m);
+}
+
 static void a_threshold_drops_small_numbers(lac_context *ctx) {
   static const double numbers[] = {0, -0.5, 2, -0.0, NAN, 0.25};
   static const double thresholds[] = {-1, 0, 0.25, 0.5, 10, INFINITY};
@@ -176,6 +190,8 @@ static void updates_come_in_the_callers_order(lac_context *ctx) {
     CHECK_OK(lac_matrix_read_dense(ctx, m, after));
     for (int k = 0; k < ROWS * COLS; k++) CHECK(after[k] == 3 * before[k]);
     CHECK_FAILS(lac_matrix_update(ctx, m, count - 1, given, LAC_OWNERSHIP_COPY), LAC_ERR_SHAPE, "give one for each");
+    CHECK_FAILS(lac_matrix_update(ctx, m, count, NULL, LAC_OWNERSHIP_COPY), LAC_ERR_ARG,
+                "lac_matrix_update: values is NULL");
     lac_matrix_destroy(&m);
   }
 }
@@ -372,10 +388,13 @@ static void a_triangle_makes_a_whole_matrix(lac_context *ctx) {
 }
 
 static void a_triangle_is_factored_and_has_a_determinant(lac_context *ctx) {
-  lac_matrix *m = lower_matrix(ctx, LAC_C128);
+  lac_matrix *m = lower_matrix(ctx, LAC_C128), *part = NULL;
   lac_solver_options options = {.method = "cholesky"};
   lac_factor *factor = NULL;
   double logabs, sign[2];
+  CHECK_OK(lac_matrix_from_coo(ctx, 2, 2, 3, LAC_I32, (int32_t[]){0, 1, 1}, (int32_t[]){0, 0, 1}, LAC_F64,
+                               (double[]){2, 1, 2}, LAC_OWNERSHIP_COPY, &part));
+  CHECK_FAILS(lac_matrix_factor(ctx, part, &options, &factor), LAC_ERR_SYMMETRY, "add the other one (lac_mirror)");
   CHECK_OK(lac_matrix_factor(ctx, m, &options, &factor));
   CHECK_OK(lac_factor_slogdet(ctx, factor, &logabs, sign));
   CHECK_NEAR(logabs, log(92), 1e-14);
@@ -384,7 +403,7 @@ static void a_triangle_is_factored_and_has_a_determinant(lac_context *ctx) {
   CHECK_OK(lac_factor_slogdet(ctx, factor, &logabs, NULL));
   CHECK_NEAR(logabs, log(92), 1e-14);
   lac_factor_destroy(&factor);
-  lac_matrix_destroy(&m);
+  lac_matrix_destroy(&m), lac_matrix_destroy(&part);
 }
 
 /// The gradient of |A x|^2 / 2 in a number of the triangle: (A x)_i x_j, and (A x)_j x_i for the image; 0 outside it.
@@ -412,8 +431,9 @@ static void gradients_come_back_to_the_triangle(lac_context *ctx) {
 }
 
 CHECK_MAIN(every_layout_gives_the_same_matrix, every_layout_comes_out_again, the_callers_order_is_kept,
-           a_threshold_drops_small_numbers, updates_come_in_the_callers_order, what_was_made_of_old_values_keeps_them,
-           gradients_come_back_in_the_callers_order, every_layout_goes_onto_a_tape,
-           a_matrix_is_factored_and_solved_without_a_tape, a_factor_is_direct_unless_a_method_is_asked_for,
-           blocks_in_order_come_flat_or_block_by_block, a_triangle_makes_a_whole_matrix,
-           a_triangle_is_factored_and_has_a_determinant, gradients_come_back_to_the_triangle)
+           a_threshold_drops_small_numbers, pointers_that_are_null, updates_come_in_the_callers_order,
+           what_was_made_of_old_values_keeps_them, gradients_come_back_in_the_callers_order,
+           every_layout_goes_onto_a_tape, a_matrix_is_factored_and_solved_without_a_tape,
+           a_factor_is_direct_unless_a_method_is_asked_for, blocks_in_order_come_flat_or_block_by_block,
+           a_triangle_makes_a_whole_matrix, a_triangle_is_factored_and_has_a_determinant,
+           gradients_come_back_to_the_triangle)

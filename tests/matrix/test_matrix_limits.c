@@ -72,7 +72,7 @@ static void what_cannot_be_is_refused(lac_context *ctx) {
   lac_map *wrong = NULL;
   lac_array *four = NULL;
 
-  CHECK_FAILS(from_back(ctx, NULL, LAC_OWNERSHIP_COPY, &m), LAC_ERR_ARG, "data is NULL");
+  CHECK_FAILS(from_back(ctx, NULL, LAC_OWNERSHIP_COPY, &m), LAC_ERR_ARG, "values is NULL");
   CHECK_FAILS(from_back(ctx, back, (lac_ownership)7, &m), LAC_ERR_ARG, "ownership 7");
   CHECK_FAILS(from_back(ctx, back, LAC_OWNERSHIP_COPY, NULL), LAC_ERR_ARG, "lac_matrix_from_coo: out is NULL");
   CHECK_EQ(from_back(NULL, back, LAC_OWNERSHIP_COPY, &m), LAC_ERR_ARG);

@@ -109,7 +109,7 @@ static void segments_follow_each_other_and_add_up(lac_context *ctx) {
   CHECK_FAILS(segment_mm_once(ctx, 2, (const int64_t[]){1, 1}, y), LAC_ERR_SHAPE, "add up to 2 and a has 3 rows");
   CHECK_FAILS(segment_mm_once(ctx, 2, (const int64_t[]){1, 3}, y), LAC_ERR_SHAPE, "lengths[1] = 3");
   CHECK_FAILS(segment_mm_once(ctx, 2, (const int64_t[]){4, -1}, y), LAC_ERR_SHAPE, "lengths[0] = 4");
-  CHECK_FAILS(segment_mm_once(ctx, 2, NULL, y), LAC_ERR_ARG, "2 lengths");
+  CHECK_FAILS(segment_mm_once(ctx, 2, NULL, y), LAC_ERR_ARG, "r = 2 lengths at NULL; give a list");
 }
 
 CHECK_MAIN(gather_mm_differentiates_on_every_side, gather_mm_broadcasts_batches_both_ways,

@@ -369,7 +369,7 @@ static void lstsq_leaks_nothing_where_an_allocation_fails(lac_context *ctx) {
   CHECK_OK(problem_differentiate(ctx, &p, 1));
   long long before = check_live_blocks();
   bool is_reached = true;
-  for (int64_t n = 1; is_reached; ++n) {
+  for (int64_t n = 1; is_reached; n = check_next_failure(ctx, n)) {
     lac_memory_fail_at(n);
     lac_status status = problem_differentiate(ctx, &p, 1);
     is_reached = lac_memory_fail_at(0) >= n;

@@ -104,6 +104,18 @@ static void what_is_not_linear_is_refused(lac_context *ctx) {
   line_close(&s);
 }
 
+static void a_list_that_is_missing_is_refused(lac_context *ctx) {
+  line_system s = line_open(ctx, 5);
+  CHECK(!lac_solve_operator(s.tape, NULL, NULL, 0, NULL, s.right, NULL).id);
+  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_ARG, "solve_operator: the function is NULL");
+  for (int thetas = -1; thetas <= 1; thetas += 2) {
+    lac_tape_clear(s.tape);
+    CHECK(!lac_solve_operator(s.tape, product_emit, NULL, thetas, NULL, lac_tape_leaf(s.tape, s.b), NULL).id);
+    CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_ARG, thetas < 0 ? "thetas = -1" : "the list theta is NULL");
+  }
+  line_close(&s);
+}
+
 static void methods_that_need_a_matrix_are_refused(lac_context *ctx) {
   line_system s = line_open(ctx, 5);
   product p = {s.pattern, 0};
@@ -194,7 +206,7 @@ static lac_status solve_and_differentiate(lac_context *ctx, const line_system *s
 static void every_failing_allocation_is_told(lac_context *ctx) {
   line_system s = line_open(ctx, 6);
   CHECK_OK(solve_and_differentiate(ctx, &s));
-  for (int64_t n = 1;; n++) {
+  for (int64_t n = 1;; n = check_next_failure(ctx, n)) {
     lac_program_forget(ctx, NULL), lac_program_forget(ctx, s.pattern);
     lac_memory_fail_at(n);
     lac_status status = solve_and_differentiate(ctx, &s);
@@ -252,5 +264,6 @@ static void an_operator_may_have_many_parameters(lac_context *ctx) {
 }
 
 CHECK_MAIN(solve_operator_differentiates, every_failing_allocation_is_told, what_is_not_linear_is_refused,
-           methods_that_need_a_matrix_are_refused, what_is_not_reached_is_an_error, a_factor_preconditions_an_operator,
-           a_factor_that_varies_wants_a_flexible_method, an_operator_may_have_many_parameters)
+           methods_that_need_a_matrix_are_refused, a_list_that_is_missing_is_refused, what_is_not_reached_is_an_error,
+           a_factor_preconditions_an_operator, a_factor_that_varies_wants_a_flexible_method,
+           an_operator_may_have_many_parameters)

@@ -169,7 +169,7 @@ static void failing_allocations_lose_nothing(lac_context *ctx) {
   lac_report report = {0};
   CHECK_OK(lac_solver_factor(ctx, s.system.solver, s.system.values, &factor));
   int64_t before = lac_memory_get_stats("cpu").live_blocks;
-  for (int64_t n = 1;; n++) {
+  for (int64_t n = 1;; n = check_next_failure(ctx, n)) {
     lac_tape *tape = NULL;
     CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
     lac_memory_fail_at(n);

@@ -25,7 +25,7 @@ def run(*command, **environment):
 def test_the_cpu_is_here_and_every_engine_has_its_line():
     found = {backend.name: backend for backend in lacuna.backends()}
     assert found["cpu"].is_here and str(_library.path) in found["cpu"].about
-    assert {"cuda", "cholmod", "umfpack", "klu", "mumps", "metis", "torch", "scipy", "tqdm"} <= set(found)
+    assert {"cuda", "cholmod", "umfpack", "klu", "mumps", "cudss", "metis", "torch", "scipy", "tqdm"} <= set(found)
     for name in ("cholmod", "umfpack", "klu", "mumps"):
         pattern = lacuna.Pattern.from_coo([0, 1], [0, 1], (2, 2))
         try:
@@ -36,13 +36,15 @@ def test_the_cpu_is_here_and_every_engine_has_its_line():
 
 
 def test_what_is_missing_says_what_brings_it(tmp_path):
-    ran = run("-m", "lacuna", LACUNA_PLUGINS=str(tmp_path), LACUNA_METIS=str(tmp_path / "none"), LACUNA_BLAS="none")
+    none = {name: str(tmp_path / "none") for name in ("LACUNA_METIS", "LACUNA_CUDSS")}
+    ran = run("-m", "lacuna", LACUNA_PLUGINS=str(tmp_path), LACUNA_BLAS="none", **none)
     lines = {line.split()[1]: line for line in ran.stdout.splitlines()[1:]}
     assert ran.returncode == 0, ran.stderr
     assert "missing" in lines["cuda"] and "nvcc" in lines["cuda"]
     assert "missing" in lines["umfpack"] and "libsuitesparse-dev" in lines["umfpack"]
     assert "missing" in lines["mumps"] and "libmumps-seq-dev" in lines["mumps"]
     assert "missing" in lines["metis"] and "libmetis" in lines["metis"]
+    assert "missing" in lines["cudss"] and "nvidia-cudss-cu13" in lines["cudss"]
     assert "missing" in lines["BLAS"] and "scipy-openblas32" in lines["BLAS"]
 
 

@@ -419,6 +419,19 @@ def test_bicgstab_starts_where_it_is_told():
     assert len(calls) <= 6  # of which four look whether the function is one that can be solved with
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-12])
+def test_absolute_tolerances_of_solvers_are_not_those_of_gradients(scale):
+    """40 to 100 % wrong there, without a word."""
+    dense = torch.tensor([[4.0, 1, 0], [0, 3, 1], [1, 0, 2]], dtype=torch.float64)
+    b, small = (torch.ones(3, 2, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    options = {"solve": utils.bicgstab, "settings": utils.BICGSTABSettings(abstol=1e-6, reltol=1e-13)}
+    weights = torch.tensor([scale, 1.0], dtype=torch.float64)  # one column of each size
+    x = tsgu.sparse_generic_solve(dense.to_sparse_coo(), b, **options)
+    (x * weights).sum().backward()
+    (torch.linalg.solve(dense, small) * weights).sum().backward()
+    same(b.grad / weights, small.grad / weights, 1e-5)
+
+
 def test_lsmr_is_not_cut_short():
     """Its cap of min(m, n) steps leaves a fifth of the residual of this there, with no flag."""
     A = SparseTensor.tridiagonal(200, 2.0, -1.0)

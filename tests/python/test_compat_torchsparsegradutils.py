@@ -4,7 +4,7 @@
 import pytest
 import torch
 from reference import same
-from sparse_cases import check, check2, random
+from sparse_cases import check, check2, differentiates, random
 
 import lacuna
 import lacuna.compat.torchsparsegradutils as tsgu
@@ -362,6 +362,32 @@ def test_lsmr():
     same(x, torch.linalg.lstsq(dense, b[:, None]).solution[:, 0], 1e-8)
     x, _ = utils.lsmr(dense, b, damp=0.5)
     same(x, torch.linalg.solve(dense.T @ dense + 0.25 * torch.eye(4, dtype=D), dense.T @ b), 1e-8)
+
+
+@pytest.mark.parametrize("shape", [(8, 4), (4, 8)])
+@pytest.mark.parametrize("dtype", [D, C])
+def test_lsmr_of_functions(shape, dtype):
+    like, tight = torch.zeros(1, dtype=dtype), {"atol": 1e-13, "btol": 1e-13}
+    for scale in (1.0, 1e-9):  # tolerances are relative
+        dense, b = scale * random(*shape, like=like), random(shape[0], like=like, seed=1)
+        want = torch.linalg.lstsq(dense, b[:, None], driver="gelsd").solution[:, 0] * scale
+        for adjoint in ({"Armat": lambda y: dense.mH @ y}, {"Armat": dense.mH.contiguous()}, {"n": shape[1]}):
+            x, iterations = utils.lsmr(lambda x: dense @ x, b, **adjoint, **tight)
+            same(x * scale, want, 1e-9)
+            assert 0 < iterations <= 12
+    dense, start = random(*shape, like=like), random(shape[1], like=like, seed=2)
+    differentiates(lambda b: utils.lsmr(lambda x: dense @ x, b, n=shape[1], damp=0.5, x0=start, **tight)[0], b)
+    differentiates(lambda b: utils.lsmr(lambda x: dense @ x, b, lambda y: dense.mH @ y, damp=0.5, **tight)[0], b)
+
+
+def test_lsmr_refuses():
+    dense, b = random(8, 4, like=torch.zeros(1, dtype=D)), random(8, like=torch.zeros(1, dtype=D))
+    with pytest.raises(lacuna.errors.ArgumentError, match="give Armat, .* or n"):
+        utils.lsmr(lambda x: dense @ x, b)
+    with pytest.raises(lacuna.errors.ArgumentError, match="not linear"):
+        utils.lsmr(lambda x: (dense @ x) ** 2, b, n=4)
+    with pytest.raises(lacuna.errors.ConvergenceError):
+        utils.lsmr(lambda x: dense @ x, b, n=4, atol=1e-13, maxiter=1)
 
 
 # -- matrices ---------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 """The rule of dtypes: what is computed in which, and what comes out, beside NumPy's and torch's own promotion."""
 
 import itertools
+import logging
 
 import numpy as np
 import pytest
@@ -159,3 +160,17 @@ def test_torch_dtypes_that_nobody_promotes_are_refused():
         lt.spmm(pattern, torch.tensor(exact).to(torch.float8_e5m2), torch.ones(3))
     with pytest.raises(lacuna.DtypeError, match="takes real arrays"):
         lt.relu(torch.ones(2, dtype=torch.complex64))
+
+
+@pytest.mark.parametrize("dtypes", [(torch.float16, torch.float16), (torch.float32, torch.float64)])
+def test_compilers_write_of_no_errors(dtypes, monkeypatch):
+    """What is promoted is no error, and torch's compiler writes of each that it sees."""
+    written, handler = [], logging.Handler()
+    handler.emit = written.append
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    monkeypatch.setattr(log, "handlers", [handler])
+    values, b = (torch.ones(2).to(dtype) for dtype in dtypes)
+    solve = lambda values, b: lt.SparseTensor(values, [0, 1], [0, 1], (2, 2)).solve(b)  # noqa: E731
+    torch._dynamo.reset()
+    made = torch.compile(solve, fullgraph=True, backend="aot_eager")(values, b)
+    assert made.dtype is torch.promote_types(*dtypes) and not written

@@ -120,6 +120,19 @@ def tensors():
     return pattern, values, {**arrays, "i": np.arange(4), "é\n": np.zeros((0, 2), np.int32), "one": np.float64(3)}
 
 
+def test_what_is_not_there_is_a_file_not_found(tmp_path):
+    away = tmp_path / "away" / "a.mtx"
+    for call in (lambda: lacuna.read_matrix_market(away), lambda: lacuna.matrix_market_info(away),
+                 lambda: lacuna.load_safetensors(away), lambda: lacuna.save_safetensors(away, {"a": np.ones(2)}),
+                 lambda: lacuna.write_matrix_market(away, None, np.ones((2, 2)))):  # fmt: skip
+        with pytest.raises(FileNotFoundError, match="away") as caught:
+            call()
+        assert isinstance(caught.value, lacuna.FileError)
+    with pytest.raises(lacuna.FileError) as caught:
+        lacuna.read_matrix_market(tmp_path)
+    assert not isinstance(caught.value, FileNotFoundError)
+
+
 def test_safetensors_come_back(tmp_path):
     path = tmp_path / "a.safetensors"
     pattern, values, arrays = tensors()

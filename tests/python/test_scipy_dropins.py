@@ -285,9 +285,38 @@ def test_codes_of_least_squares():
             assert ours(a, right)[1] == theirs(a, right)[1]
     wide = sp.random_array((60, 50), density=0.3, rng=rng, format="csr")
     assert ls.lsqr(wide, numbers(60), iter_lim=1)[1] == sl.lsqr(wide, numbers(60), iter_lim=1)[1] == 7
-    for call in (lambda: ls.lsqr(sl.aslinearoperator(a), b), lambda: ls.lsqr(a, b, calc_var=True)):
-        with pytest.raises(NotImplementedError):
-            call()
+    with pytest.raises(NotImplementedError):
+        ls.lsqr(a, b, calc_var=True)
+
+
+@pytest.mark.parametrize("shape", [(12, 7), (7, 12)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_least_squares_of_operators(shape, dtype):
+    dense, b = numbers(shape, dtype), numbers(shape[0], dtype)
+    tolerance = 1e2 * np.finfo(dtype).eps
+    for operator in (
+        sl.aslinearoperator(dense),
+        sl.LinearOperator(shape, matvec=lambda x: dense @ x, rmatvec=lambda y: dense.conj().T @ y),
+    ):
+        for damp, start in ((0.0, None), (np.float64(0.5), None), (0.5, numbers(shape[1]))):
+            first = np.zeros(shape[1]) if start is None else start
+            stacked = np.concatenate([dense, damp * np.eye(shape[1])])
+            exact = first + np.linalg.lstsq(stacked, np.append(b - dense @ first, np.zeros(shape[1])))[0]
+            for solve, limit in ((ls.lsqr, "iter_lim"), (ls.lsmr, "maxiter")):
+                more = {"damp": damp, "x0": start, "atol": tolerance, "btol": tolerance, limit: 200}
+                x, istop, *_ = solve(operator, b, **more)
+                np.testing.assert_allclose(x, exact, atol=1e4 * tolerance)
+                assert x.dtype == dtype and istop in (1, 2)
+    assert ls.lsqr(operator, b, iter_lim=1)[1] == 7 and ls.lsmr(operator, 0 * b)[1] == 0
+    with pytest.raises(NotImplementedError, match="rmatvec"):
+        ls.lsmr(sl.LinearOperator(shape, matvec=lambda x: dense @ x), b)
+
+
+def test_norms_of_lines_in_every_order():
+    a = sp.random_array((6, 4), density=0.5, rng=np.random.default_rng(0), format="csr")
+    for order in (0, 1, 1.5, 2, 3, np.inf, -np.inf):
+        for axis in (0, 1, -1):
+            np.testing.assert_allclose(ls.norm(a, order, axis), sl.norm(a, order, axis), rtol=1e-13)
 
 
 def test_least_squares_end_where_scipys_do():

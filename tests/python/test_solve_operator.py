@@ -32,6 +32,20 @@ def system(dtype, n=7):
     return [t.requires_grad_() for t in (c, w, b)]
 
 
+@pytest.mark.parametrize("more", [{}, {"x0": torch.ones(7, dtype=torch.float64)}])
+def test_tolerances_of_derivatives(more):
+    """atol has the unit of b: small cotangents are solved for all the same, to adjoint_rtol, forward and backward."""
+    c, w, b = [t.detach() for t in system(torch.float64)]
+    exact = torch.linalg.solve(dense(c, w).T, torch.ones_like(b))
+    solved = lambda b: lt.solve_operator(stencil, (c, w), b, atol=1e-2, adjoint_rtol=1e-12, **more)  # noqa: E731
+    for scale in (1.0, 1e-9):
+        varied = b.clone().requires_grad_()
+        (scale * solved(varied).sum()).backward()
+        torch.testing.assert_close(varied.grad / scale, exact, rtol=1e-10, atol=1e-10)
+        tangent = torch.func.jvp(solved, (b,), (scale * b,))[1]
+        torch.testing.assert_close(tangent / scale, torch.linalg.solve(dense(c, w), b), rtol=1e-10, atol=1e-10)
+
+
 def test_numpy_solves_for_any_shape_of_b():
     a = np.random.default_rng(0).normal(size=(12, 12)) + 8 * np.eye(12)
     b = np.random.default_rng(1).normal(size=(3, 4))

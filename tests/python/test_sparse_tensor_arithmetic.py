@@ -230,7 +230,7 @@ def test_transposes_conjugates_and_triangles(name):
         assert a.T.values is a.values
     same(a.coalesce().to_dense(), given.dense())
     once = a.coalesce()
-    assert once.is_coalesced and not a.is_coalesced and once.coalesce().structure == once.structure
+    assert once.is_coalesced() and not a.is_coalesced() and once.coalesce().structure == once.structure
     with pytest.raises(lacuna.ShapeError):
         a.transpose(0, 0)
 
@@ -280,7 +280,8 @@ def test_parts_of_a_batch():
     same(a[0, 0].unsqueeze().squeeze().to_dense(), dense[0, 0])
     same(stack([a[0, 0], a[1, 1]]).to_dense(), torch.stack([dense[0, 0], dense[1, 1]]))
     for wrong, error in ((lambda: a[2], IndexError), (lambda: a[0, 0, 9], IndexError), (lambda: a[None], ValueError),
-                         (lambda: a[0, 0, 0, 0, 0], ValueError), (lambda: a.squeeze(3), ValueError),
+                         (lambda: a[0, 0, 0, 0, 0], IndexError), (lambda: a[0, 0, [0, 9]], IndexError),
+                         (lambda: a[..., torch.tensor([-6])], IndexError), (lambda: a.squeeze(3), ValueError),
                          (lambda: stack([a[0], GIVEN["wide"].tensor()]), ValueError)):  # fmt: skip
         with pytest.raises(error):
             wrong()
@@ -465,3 +466,16 @@ def test_joined_matrices_compile_by_inductor():
     compiled = torch.compile(join, fullgraph=True)
     same(compiled(values), join(values))
     same(compiled(2 * values), 2 * join(values))
+
+
+def test_more_of_torchs_functions():
+    given = GIVEN["square"]
+    a, dense = given.tensor(), given.matrix()
+    x, bias = random(2, 3, 5, like=dense), random(5, like=dense)
+    same(torch.linalg.det(a), torch.linalg.det(dense))
+    same(torch.linalg.slogdet(a)[1], torch.linalg.slogdet(dense)[1])
+    same(torch.sparse.mm(a, x[0].mT), dense @ x[0].mT)
+    same(torch.nn.functional.linear(x, a, bias), torch.nn.functional.linear(x, dense, bias))
+    same(torch.nn.functional.softmax(a, 1).to_dense(), a.softmax(1).to_dense())
+    with pytest.raises(lacuna.ArgumentError, match="as its weight alone"):
+        torch.nn.functional.linear(a, dense)

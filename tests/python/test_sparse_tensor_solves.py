@@ -32,6 +32,25 @@ def test_solves_of_vectors_and_columns(name):
     same(a.H.solve(b), torch.linalg.solve(dense.mH, b))
 
 
+@pytest.mark.parametrize("more", [{}, {"return_info": True}, {"x0": torch.zeros(5, dtype=torch.float64)}])
+def test_tolerances_of_derivatives(more):
+    """atol has the unit of b: small cotangents are solved for all the same, to adjoint_rtol, forward and backward."""
+    given = GIVEN["square"]
+    b, dense = right(given), given.matrix()
+    exact = torch.linalg.solve(dense.T, torch.ones(5, dtype=dense.dtype))
+
+    def solved(b):
+        x = given.tensor().solve(b, method="gmres", preconditioner="identity", atol=1e-2, adjoint_rtol=1e-12, **more)
+        return x[0] if "return_info" in more else x
+
+    for scale in (1.0, 1e-9):
+        varied = b.clone().requires_grad_()
+        (scale * solved(varied).sum()).backward()
+        same(varied.grad / scale, exact, 1e-10)
+        tangent = torch.func.jvp(solved, (b,), (scale * b,))[1]
+        same(tangent / scale, torch.linalg.solve(dense, b), 1e-10)
+
+
 @squares
 def test_solves_differentiate(name):
     given = GIVEN[name]

@@ -89,5 +89,7 @@ def test_what_is_no_matrix_is_refused():
         lt.solve(A, A.slots(), b)
     with pytest.raises(lacuna.ArgumentError, match="solve: expected a lacuna.Pattern, got Tensor; values follow"):
         lt.solve(A.to_dense(), b)
+    with pytest.raises(lacuna.ArgumentError, match="got SparseTensor; lacuna.torch has this function for it"):
+        lacuna.solve(A, b.numpy())
     with pytest.raises(lacuna.ArgumentError, match="spmm: expected a lacuna.Pattern, got ndarray"):
         lacuna.spmm(np.eye(3), np.ones(3))

@@ -79,9 +79,28 @@ static void a_dense_row_does_not_make_a_factor_costly(lac_context *ctx) {
   lac_free(column);
 }
 
+/// Whether the context reads indices on the host; on a device multigrid is taken without a search.
+static bool searches(const lac_context *ctx) {
+  if (lac_context_is_host(ctx)) return true;
+  check_skip("on a device nothing is searched");
+  return false;
+}
+
+static void on_a_device_multigrid_is_taken_without_a_search(lac_context *ctx) {
+  enum { FORM = 24 };
+  lac_pattern *cube = cube_pattern(ctx, FORM);
+  lac_auto_cost cost = {0};
+  CHECK_OK(lac_auto_foresee(ctx, cube, &cost));
+  CHECK(cost.is_costly);
+  CHECK_EQ(cost.is_away, !lac_context_is_host(ctx));
+  CHECK_EQ(cost.width > 0, lac_context_is_host(ctx));
+  lac_pattern_destroy(&cube);
+}
+
 /// A tree of 20 000 nodes, each joined to an earlier one: its levels are wide, and yet nothing fills in.
 static void a_tree_is_not_costly(lac_context *ctx) {
   enum { N = 20000 };
+  if (!searches(ctx)) return;
   random_state random = random_start(2);
   lac_pattern *pattern = NULL;
   lac_auto_cost cost = {0};
@@ -103,6 +122,7 @@ static void a_tree_is_not_costly(lac_context *ctx) {
 /// A cube of which each edge is stored in one direction alone, by its parity: elimination sees the same graph, by LU.
 static void a_pattern_without_its_mirror_costs_what_elimination_makes_of_it(lac_context *ctx) {
   enum { FORM = 24, N = FORM * FORM * FORM };
+  if (!searches(ctx)) return;
   lac_pattern *lopsided = NULL, *cube = cube_pattern(ctx, FORM);
   lac_auto_cost whole = {0}, cost = {0};
   int64_t nnz = cube->nnz, count = 0;
@@ -439,7 +459,7 @@ static void every_failing_allocation_is_told(lac_context *ctx) {
   cases[1].preconditioner.method = "jacobi", cases[1].iteration.max_iterations = 2;
   for (int i = 0; i < 2; i++) {
     CHECK_OK(make_and_solve_twice(ctx, s.pattern, &cases[i], values, b, x));
-    for (int64_t n = 1;; n++) {
+    for (int64_t n = 1;; n = check_next_failure(ctx, n)) {
       lac_memory_fail_at(n);
       lac_status status = make_and_solve_twice(ctx, s.pattern, &cases[i], values, b, x);
       int64_t asked = lac_memory_fail_at(0);
@@ -478,7 +498,7 @@ CHECK_MAIN(an_analysis_is_counted_once, small_systems_are_solved_directly,
            only_what_dominates_in_all_rows_or_all_columns_is_dominant, what_is_not_for_iterating_is_solved_directly,
            an_iteration_that_fails_falls_back_on_a_direct_factor,
            a_null_space_keeps_an_automatic_solver_from_direct_factors, where_neither_will_do_the_error_tells_of_both,
-           a_solver_remembers_that_iterating_failed, a_tree_is_not_costly, an_analysis_foresees_bytes_and_flops,
-           near_null_vectors_are_a_hint, what_has_no_room_for_a_factor_is_iterated_on,
-           what_has_no_room_and_is_not_for_iterating_is_refused_for_both,
+           a_solver_remembers_that_iterating_failed, on_a_device_multigrid_is_taken_without_a_search,
+           a_tree_is_not_costly, an_analysis_foresees_bytes_and_flops, near_null_vectors_are_a_hint,
+           what_has_no_room_for_a_factor_is_iterated_on, what_has_no_room_and_is_not_for_iterating_is_refused_for_both,
            a_solver_that_covers_more_iterates_only_where_the_first_does, every_failing_allocation_is_told)

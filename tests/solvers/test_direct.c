@@ -292,7 +292,7 @@ static void check_failing_allocations(lac_context *ctx, direct_kind kind, const 
   lac_array *values = NULL, *b = direct_random(ctx, LAC_F64, 2, shape, 1), *x = NULL;
   CHECK_OK(ref_upload(ctx, &c.a, &values));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, shape, &x));
-  for (lac_status status = LAC_ERR_MEMORY; status != LAC_OK; n++) {
+  for (lac_status status = LAC_ERR_MEMORY; status != LAC_OK; n = check_next_failure(ctx, n)) {
     lac_pattern *pattern = NULL;  // a fresh one, which keeps no analysis yet
     CHECK_OK(sketch_pattern(ctx, c.s, LAC_WIDTH_AUTO, &pattern));
     lac_pattern_destroy(&pattern);

@@ -487,7 +487,7 @@ static void the_bits_do_not_depend_on_how_rows_are_cut(lac_context *ctx) {
 static void no_failing_allocation_does_harm(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 24 * 24, LAC_F64, 1);
   bool is_reached = true;
-  for (int64_t n = 1; is_reached; ++n) {
+  for (int64_t n = 1; is_reached; n = check_next_failure(ctx, n)) {
     multigrid_case s;
     lac_array *x = NULL;
     case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);

@@ -393,7 +393,7 @@ static void every_failing_allocation_is_told(lac_context *ctx) {
     lac_solver_options options = iterative_options("flexible_gmres", name);
     if (name && (strcmp(name, "ic0") == 0 || !check_claimed(name))) continue;
     CHECK_OK(make_and_solve(ctx, s.pattern, &options, s.values, b, x));
-    for (int64_t n = 1;; n++) {
+    for (int64_t n = 1;; n = check_next_failure(ctx, n)) {
       lac_memory_fail_at(n);
       lac_status status = make_and_solve(ctx, s.pattern, &options, s.values, b, x);
       lac_memory_fail_at(0);

@@ -228,6 +228,6 @@ static void rows_without_an_aggregate_follow_their_neighbours(lac_context *ctx) 
   case_close(&s);
 }
 
-CHECK_MAIN_OF("multigrid", iterations_stay_moderate, iterations_stay_moderate_in_wind, iterations_end_soon_at_rounding,
+CHECK_MAIN_OF("smoothed", iterations_stay_moderate, iterations_stay_moderate_in_wind, iterations_end_soon_at_rounding,
               stiff_islands_have_full_precision, refreshed_for_stiff_values_it_is_made_anew,
               entries_are_of_the_kinds_that_formulas_say, rows_without_an_aggregate_follow_their_neighbours)

@@ -245,7 +245,7 @@ static void every_failing_allocation_on_the_way_is_told(lac_context *ctx) {
   lac_status status = LAC_ERR_MEMORY;
   kind.is_here = never_here;
   CHECK_OK(lac_array_clone(ctx, b, &x));
-  for (int64_t n = 1; status != LAC_OK; n++) {
+  for (int64_t n = 1; status != LAC_OK; n = check_next_failure(ctx, n)) {
     lac_solver_core *core = NULL;
     lac_factor *factor = NULL;
     long long before = check_live_blocks();

@@ -424,7 +424,7 @@ static void failing_allocations_leave_nothing_behind(lac_context *ctx) {
     for (int64_t i = 0; i < 5; ++i) ones.x[i] = 1;
     CHECK_OK(ref_upload(ctx, &ones, &space));
     c.iteration.null_space = space, c.iteration.max_iterations = 2;
-    for (int64_t n = 1;; ++n) {
+    for (int64_t n = 1;; n = check_next_failure(ctx, n)) {
       long long before = check_live_blocks();
       ctx->kernels = m % 2 ? &composed : own;
       (void)lac_memory_fail_at(n);

@@ -355,7 +355,7 @@ static void check_failing_allocations(lac_context *ctx, const direct_case *c) {
   lac_array *values = NULL;
   int64_t n = 1;
   CHECK_OK(ref_upload(ctx, &c->a, &values));
-  for (lac_status status = LAC_ERR_MEMORY; status != LAC_OK; n++) {
+  for (lac_status status = LAC_ERR_MEMORY; status != LAC_OK; n = check_next_failure(ctx, n)) {
     lac_pattern *pattern = NULL;
     long long before = check_live_blocks();
     CHECK_OK(sketch_pattern(ctx, c->s, LAC_WIDTH_AUTO, &pattern));

@@ -150,7 +150,7 @@ static void every_allocation_may_fail(lac_context *ctx) {
   lac_status status = LAC_ERR_MEMORY;
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
   s.setup.options = &s.options;
-  for (int n = 1; status != LAC_OK && n < 1000; ++n) {
+  for (int64_t n = 1; status != LAC_OK && n < 1000; n = check_next_failure(ctx, n)) {
     void *part = NULL;
     lac_memory_fail_at(n);
     status = TABLE->create(ctx, &s.setup, &part);
@@ -162,7 +162,7 @@ static void every_allocation_may_fail(lac_context *ctx) {
   case_close(&s);
 }
 
-CHECK_MAIN_OF("multigrid", what_is_asked_for_is_taken, grids_are_known, even_entries_take_pairs,
+CHECK_MAIN_OF("smoothed", what_is_asked_for_is_taken, grids_are_known, even_entries_take_pairs,
               entries_of_other_magnitude_or_sign_take_smoothed_aggregates, near_null_vectors_take_smoothed_aggregates,
               a_doubt_is_measured, slow_pairs_give_way, refreshed_it_is_what_it_was,
               what_was_chosen_is_not_refreshed_for_values_that_want_another_kind, every_allocation_may_fail)

@@ -267,7 +267,7 @@ static void a_column_that_is_not_finite_keeps_to_itself(lac_context *ctx) {
   case_close(&s);
 }
 
-CHECK_MAIN_OF("multigrid", a_cycle_by_slices_is_that_by_rows, every_side_of_slices_is_that_of_rows,
+CHECK_MAIN_OF("slices", a_cycle_by_slices_is_that_by_rows, every_side_of_slices_is_that_of_rows,
               slices_precondition_every_side, slices_come_and_go_with_new_values, an_empty_row_is_not_on_a_diagonal,
               slices_have_the_entries_of_rows, the_coarse_matrix_is_the_triple_product,
               a_column_that_is_not_finite_keeps_to_itself)

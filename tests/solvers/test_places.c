@@ -312,7 +312,7 @@ static void every_failing_allocation_is_told(lac_context *ctx) {
   case_close(&s);
 }
 
-CHECK_MAIN_OF("multigrid", rows_find_the_places_that_they_had, whole_nodes_and_single_rows_stay_where_they_are,
+CHECK_MAIN_OF("smoothed", rows_find_the_places_that_they_had, whole_nodes_and_single_rows_stay_where_they_are,
               what_is_missing_is_zero_on_the_finest_level, rollers_cost_no_iterations, coordinates_are_of_all_nodes,
               coordinates_are_a_hint_to_the_automatic_choice, cycles_have_their_adjoints,
               other_columns_and_values_are_solved_for, bits_do_not_depend_on_threads, every_failing_allocation_is_told)

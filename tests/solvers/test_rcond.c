@@ -188,7 +188,7 @@ static void what_does_not_fit_is_refused_and_failing_allocations_are_said(lac_co
   CHECK_FAILS(lac_factor_rcond(ctx, factor, row), LAC_ERR_SHAPE, "rcond must have the batch shape");
   long long before = check_live_blocks();
   lac_status status = LAC_ERR_MEMORY;
-  for (int64_t n = 1; status != LAC_OK; n++) {
+  for (int64_t n = 1; status != LAC_OK; n = check_next_failure(ctx, n)) {
     lac_memory_fail_at(n);
     status = lac_factor_rcond(ctx, factor, fits);
     CHECK_EQ(status, lac_memory_fail_at(0) >= n ? LAC_ERR_MEMORY : LAC_OK);

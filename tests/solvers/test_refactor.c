@@ -283,6 +283,35 @@ static void refactor_names_itself_where_a_method_refuses(lac_context *ctx) {
   direct_close(&system);
 }
 
+// The sentence names the function that was called and the argument.
+static void numbers_of_the_caller_are_refused_by_name(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 6, LAC_F64, 4);
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_factor *factor = factor_of(ctx, &system), *made = NULL;
+  int64_t n = c.s->rows;
+  double *x = scratch((size_t)(2 * n + 1) * sizeof *x), *b = x + n;
+  CHECK_FAILS(lac_solver_factor_numbers(ctx, system.solver, (lac_dtype)9, x, &made), LAC_ERR_DTYPE,
+              "lac_solver_factor_numbers: dtype 9");
+  CHECK_FAILS(lac_solver_factor_numbers(ctx, system.solver, LAC_F64, NULL, &made), LAC_ERR_ARG,
+              "lac_solver_factor_numbers: values is NULL");
+  CHECK_FAILS(lac_factor_refactor_numbers(ctx, factor, NULL, &made), LAC_ERR_ARG,
+              "lac_factor_refactor_numbers: values is NULL");
+  CHECK_FAILS(lac_factor_solve_numbers(ctx, factor, 1, NULL, LAC_PLAIN, x), LAC_ERR_ARG,
+              "lac_factor_solve_numbers: b is NULL");
+  CHECK_FAILS(lac_factor_solve_numbers(ctx, factor, 1, b, LAC_PLAIN, NULL), LAC_ERR_ARG,
+              "lac_factor_solve_numbers: x is NULL");
+  CHECK_FAILS(lac_factor_solve_numbers(ctx, factor, -2, b, LAC_PLAIN, x), LAC_ERR_SHAPE,
+              "lac_factor_solve_numbers: columns = -2 is negative");
+  CHECK_FAILS(lac_factor_solve_numbers(ctx, factor, 1, b, LAC_PLAIN, (char *)x + 4), LAC_ERR_ARG,
+              "lac_factor_solve_numbers: x at");
+  CHECK_FAILS(lac_factor_solve_numbers(ctx, NULL, 1, b, LAC_PLAIN, x), LAC_ERR_ARG, "the factor is NULL");
+  CHECK_FAILS(lac_factor_solve_numbers(ctx, factor, 1, x, LAC_PLAIN, x), LAC_ERR_ARG, "share memory");
+  CHECK_OK(lac_factor_solve_numbers(ctx, factor, 0, NULL, LAC_PLAIN, NULL));
+  CHECK(!made);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
 // Numbers of the caller, aligned or not: the same factors and the same bits as of arrays.
 static void numbers_of_the_caller_are_factored_and_solved(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_NONSYMMETRIC, 30, LAC_F64, 4);
@@ -304,9 +333,6 @@ static void numbers_of_the_caller_are_factored_and_solved(lac_context *ctx) {
     CHECK(memcmp(found, lac_array_data(x), (size_t)(2 * n) * sizeof *found) == 0);
     CHECK(memcmp(found, found + 2 * n, (size_t)(2 * n) * sizeof *found) == 0);
   }
-  CHECK_FAILS(lac_factor_solve_numbers(ctx, factor, 2, NULL, LAC_PLAIN, found), LAC_ERR_ARG, "");
-  CHECK_FAILS(lac_factor_solve_numbers(ctx, NULL, 1, found, LAC_PLAIN, found), LAC_ERR_ARG, "the factor is NULL");
-  CHECK_FAILS(lac_factor_solve_numbers(ctx, factor, 1, found, LAC_PLAIN, found), LAC_ERR_ARG, "share memory");
   lac_factor_destroy(&factor);
   lac_factor_destroy(&again);
   lac_factor_destroy(&of_arrays);
@@ -319,4 +345,5 @@ CHECK_MAIN_OF("direct", values_are_refactored_by_the_choices_made_before, choice
               a_row_that_was_left_is_taken_by_the_column_that_lost_its_own, old_pivots_are_as_strict_as_asked,
               values_in_other_units_are_refactored, what_overflows_below_blocks_is_not_kept,
               refactor_refuses_what_does_not_fit, values_that_are_not_finite_are_named,
-              refactor_names_itself_where_a_method_refuses, numbers_of_the_caller_are_factored_and_solved)
+              refactor_names_itself_where_a_method_refuses, numbers_of_the_caller_are_factored_and_solved,
+              numbers_of_the_caller_are_refused_by_name)

@@ -135,5 +135,5 @@ static void rigid_motions_help_springs(lac_context *ctx) {
   lac_array_destroy(&near_null);
 }
 
-CHECK_MAIN_OF("multigrid", coarse_matrices_are_the_products_of_dense_ones, constants_are_interpolated_exactly,
+CHECK_MAIN_OF("smoothed", coarse_matrices_are_the_products_of_dense_ones, constants_are_interpolated_exactly,
               near_null_vectors_are_interpolated, blocks_of_unknowns_are_found, rigid_motions_help_springs)

@@ -229,7 +229,7 @@ static void every_allocation_may_fail(lac_context *ctx) {
   s.options.preconditioner.coarse_rows = 6;
   s.setup.options = &s.options;
   lac_array *b = case_random(ctx, &s, 2, 3), *x = case_random(ctx, &s, 2, 4);
-  for (int n = 1; status != LAC_OK && n < 4000; ++n) {
+  for (int64_t n = 1; status != LAC_OK && n < 4000; n = check_next_failure(ctx, n)) {
     void *part = NULL, *again = NULL;
     lac_memory_fail_at(n);
     status = TABLE->create(ctx, &s.setup, &part);
@@ -392,7 +392,7 @@ static void wrong_near_null_vectors_are_refused(lac_context *ctx) {
   case_close(&s);
 }
 
-CHECK_MAIN_OF("multigrid", a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint,
+CHECK_MAIN_OF("smoothed", a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint,
               the_cycle_is_positive, scales_come_out_exactly, iterations_do_not_grow_with_the_grid,
               strong_directions_are_followed, all_dtypes_widths_and_precisions_need_few_iterations,
               nonsymmetric_matrices_need_few_iterations_on_every_side, columns_and_matrices_are_those_one_by_one,

@@ -420,7 +420,7 @@ static void no_block_is_weak_below_zero(lac_context *ctx) {
   CHECK(rows[0] < rows[1]);
 }
 
-CHECK_MAIN_OF("multigrid", nodes_are_seen_in_values, scalar_matrices_have_no_nodes, coordinates_give_rigid_motions,
+CHECK_MAIN_OF("smoothed", nodes_are_seen_in_values, scalar_matrices_have_no_nodes, coordinates_give_rigid_motions,
               hints_help_and_coordinates_are_as_good_as_vectors, blocks_are_products_of_dense_matrices,
               elements_are_gathered_into_blocks, cycles_of_blocks_have_their_adjoints,
               other_columns_sides_and_values_are_solved_for, nodes_without_an_aggregate_follow_their_neighbours,

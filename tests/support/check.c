@@ -77,6 +77,10 @@ int check_sweep(int usual) {
   return usual * (int)(times < 1 ? 1 : times > 1000 ? 1000 : times);
 }
 
+int64_t check_next_failure(const lac_context *ctx, int64_t n) {
+  return n + 1 + (ctx->kernels == lac_backend_find("cpu")->kernels ? 0 : n / 16);
+}
+
 int check_is_quick(void) {
   const char *quick = getenv("LACUNA_TEST_QUICK");
   return quick && *quick;

@@ -13,6 +13,7 @@
 #define LACUNA_TESTS_CHECK_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lacuna/lacuna.h"
 
@@ -60,6 +61,10 @@ void check_skip(const char *why);
 
 /// How often a sweep over random cases repeats: `usual` times, and LACUNA_TEST_LONG times as often where that is set.
 int check_sweep(int usual);
+
+/// Which allocation is to fail after the n-th (lac_memory_fail_at): on the host the next. On a device the steps grow:
+/// most of many allocations are those of an algorithm of the host, and each try waits for the device.
+int64_t check_next_failure(const lac_context *ctx, int64_t n);
 
 /// Whether LACUNA_TEST_QUICK is set: a part of the cases is enough.
 int check_is_quick(void);

@@ -172,21 +172,31 @@ static void point_set_dtype(op_run *r, lac_dtype dtype) {
 
 static bool goes_on(const op_run *r, uint32_t sections) { return r->sections & sections && !r->is_stopped; }
 
+bool op_is_on_device(const op_run *r) { return r->ctx->kernels->claims; }
+
+/// For sections that do not depend on numbers and indices, such as what follows a failing allocation. The CPU goes
+/// through them at every dtype and width; a device, where every look at a number waits, at one.
+static bool goes_on_once(const op_run *r, uint32_t section) {
+  bool is_first = r->setup.width == LAC_WIDTH_32_32 && r->setup.dtype == LAC_F64;
+  return goes_on(r, section) && (is_first || !op_is_on_device(r));
+}
+
 static void run_sections(op_run *r) {
   size_t mark = scratch_mark();
+  uint32_t all = op_all_inputs(r), first = all && op_is_on_device(r) ? all : 1;  // subsets are the rules' affair
 
   if (goes_on(r, OP_VALUES)) op_check_values(r);
   if (goes_on(r, OP_OPERATOR)) op_check_operator(r);
-  for (uint32_t wants = 1; wants < 1u << r->ins; ++wants) {
+  for (uint32_t wants = first; wants <= all; ++wants) {
     if (goes_on(r, OP_ADJOINT | OP_TANGENT | OP_GRADIENT)) op_check_first(r, wants);
     if (goes_on(r, OP_SECOND)) op_check_second(r, wants);
     scratch_release(mark);
   }
-  if (goes_on(r, OP_MEMORY)) op_check_memory(r);
+  if (goes_on_once(r, OP_MEMORY)) op_check_memory(r);
   if (goes_on(r, OP_SCALE)) op_check_scale(r);
-  if (goes_on(r, OP_INPUT)) op_check_input(r);
+  if (goes_on_once(r, OP_INPUT)) op_check_input(r);
   if (goes_on(r, OP_THREADS)) op_check_threads(r);
-  if (goes_on(r, OP_THREADS) && r->ctx->kernels->claims) op_check_other_backend(r);
+  if (goes_on(r, OP_THREADS) && op_is_on_device(r)) op_check_other_backend(r);
   scratch_release(mark);
 }
 

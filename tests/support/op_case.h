@@ -19,6 +19,9 @@
 ///                 left out
 ///     threads     the same bits on 1 and 2 threads; other backends agree with the CPU and with themselves, to the bit
 ///
+/// On a device all inputs are differentiated together, and memory and input are checked at one dtype and width: what is
+/// left out there is the same on the CPU.
+///
 /// A forward or first derivative that ends with an error is said once for each dtype, and ends the case there.
 
 #ifndef LACUNA_TESTS_OP_CASE_H

@@ -13,17 +13,17 @@ static void expect_same(op_run *r, const op_first *got, const op_first *want) {
   for (int o = 0; o < r->outs; ++o) op_expect_bits(r, OP_THREADS, &got->y_dot[o], &want->y_dot[o], "tangent", o);
 }
 
+/// 1 thread, 2 threads, 2 again; a device, which knows no threads, runs twice.
 void op_check_threads(op_run *r) {
-  int keep = lac_context_threads(r->ctx);
-  op_first runs[3];
-  for (int t = 0; t < 3; ++t) {  // 1 thread, 2 threads, 2 again
-    if (lac_context_set_threads(r->ctx, t ? 2 : 1) != LAC_OK) return;
-    runs[t] = op_differentiate(r, &r->setup, &r->point, op_all_inputs(r), ASK_ALL);
+  int keep = lac_context_threads(r->ctx), times = op_is_on_device(r) ? 2 : 3;
+  op_first first = {0};
+  for (int t = 0; t < times && !r->is_stopped; ++t) {
+    if (lac_context_set_threads(r->ctx, t ? 2 : 1) != LAC_OK) break;
+    op_first run = op_differentiate(r, &r->setup, &r->point, op_all_inputs(r), ASK_ALL);
+    if (t) expect_same(r, &run, &first);
+    if (!t && op_succeeded(r, OP_THREADS, run.status, "first derivatives on one thread")) first = run;
   }
   (void)lac_context_set_threads(r->ctx, keep);
-  if (!op_succeeded(r, OP_THREADS, runs[0].status, "first derivatives on one thread")) return;
-  expect_same(r, &runs[1], &runs[0]);
-  expect_same(r, &runs[2], &runs[0]);
 }
 
 void op_check_other_backend(op_run *r) {

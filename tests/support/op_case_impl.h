@@ -40,6 +40,9 @@ typedef struct op_run {
   int checks;
 } op_run;
 
+/// Whether the backend is a device, or stands in for one: every look at a number there waits.
+bool op_is_on_device(const op_run *r);
+
 static inline uint32_t op_all_inputs(const op_run *r) { return (1u << r->ins) - 1; }
 
 /// One number that is expected to hold; says so when it does not.

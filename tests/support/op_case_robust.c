@@ -49,7 +49,7 @@ void op_check_memory(op_run *r) {
   uint32_t failed = r->failed;
   r->failed = 0;
   int faults = 0;
-  for (int64_t n = 1; fail_once(r, n, &want) && faults < FEW; ++n) {
+  for (int64_t n = 1; fail_once(r, n, &want) && faults < FEW; n = check_next_failure(r->ctx, n)) {
     faults += r->failed != 0;
     failed |= r->failed;
     r->failed = 0;

@@ -92,6 +92,7 @@ const lac_kernels *shadow_of(const char *backend) {
 #undef LAC_HAS
 #undef LAC_CLAIM
   if (lac_claims_have(&cuda_claims, LAC_CLAIM_SOLVER, "grid", LAC_F64, false)) table.grid = cpu()->grid;
+  if (lac_claims_have(&cuda_claims, LAC_CLAIM_SOLVER, "pairwise", LAC_F64, false)) table.pairwise = cpu()->pairwise;
   if (table.binary) table.binary = shadow_binary;
   if (table.unary) table.unary = shadow_unary;
   if (table.reduce) table.reduce = shadow_reduce;

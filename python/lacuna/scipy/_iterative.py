@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from scipy.sparse.linalg import aslinearoperator
 
 from .._called import iterate as iterate_products
-from ._matrix import FLOATS, column, entries, limited, promoted, square, unsupported
+from ._matrix import column, entries, is_operator, limited, product_dtype, promoted, square, unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _BROKE_DOWN = -10  # SciPy's code of BiCGSTAB
-
-
-def _is_operator(A):
-    return isinstance(A, LinearOperator) or not sparse.issparse(A) and hasattr(A, "matvec")
 
 
 def _preconditioner(who, M, shape):
@@ -41,9 +37,7 @@ def _preconditioner(who, M, shape):
 
 def _of_products(method, A, b, x0, options):
     """(x, report) for a LinearOperator."""
-    b = b if b.dtype.char in FLOATS else b.astype(np.float64)
-    dtype = np.promote_types(b.dtype, A.dtype if A.dtype is not None else A.matvec(b).dtype)
-    dtype = dtype if dtype.char in FLOATS else np.dtype(np.float64)
+    dtype = product_dtype(A, b)
 
     def product(x, op):
         return {"N": A.matvec, "H": A.rmatvec}[op](x).reshape(x.shape).astype(dtype, copy=False)
@@ -65,8 +59,8 @@ def _of_matrix(method, A, b, x0, options):
 
 def _solved(method, A, b, x0, rtol, atol, maxiter, M, callback, progress, **more):
     """(x, info) of a method."""
-    is_operator = _is_operator(A)
-    A = A if is_operator else square(method, A)
+    solve = _of_products if is_operator(A) else _of_matrix
+    A = A if is_operator(A) else square(method, A)
     n = A.shape[0]
     if A.shape[0] != A.shape[1]:
         raise ValueError(f"{method}: expected square matrix, but got shape={A.shape}")
@@ -81,7 +75,7 @@ def _solved(method, A, b, x0, rtol, atol, maxiter, M, callback, progress, **more
     options.update(preconditioner=_preconditioner(method, M, A.shape))
     if x0 is not None:
         x0 = column(method, "x0", x0, A.shape, n)
-    x, report = (_of_products if is_operator else _of_matrix)(method, A, b, x0, options)
+    x, report = solve(method, A, b, x0, options)
     return x, _info(report)
 
 
@@ -147,6 +141,6 @@ def minres(
     unsupported("minres", {"show": show, "check": check}, {"show": False, "check": False})
     if shift:
         identity = sparse.dia_array((np.ones((1, A.shape[0])), [0]), shape=A.shape)
-        A = A - shift * (aslinearoperator(identity) if _is_operator(A) else identity)
+        A = A - shift * (aslinearoperator(identity) if is_operator(A) else identity)
     maxiter = 5 * A.shape[0] if maxiter is None else maxiter
     return _solved("minres", A, b, x0, rtol, 0.0, maxiter, M, callback, progress)

@@ -6,11 +6,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sparse
 
 import lacuna
 
-from ._matrix import as_sparse, column, entries, limited, promoted, unsupported
+from .._called import iterate as iterate_products
+from ._matrix import as_sparse, column, entries, is_operator, limited, product_dtype, promoted, unsupported
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -18,44 +18,86 @@ if TYPE_CHECKING:
 _LIMIT = 7  # SciPy's code of a solve that met its limit
 
 
+class _Matrix:
+    """[A; damp] of a matrix."""
+
+    def __init__(self, A, damp):
+        self.pattern, self.values = entries(A)
+        if damp:
+            self.pattern, more = self.pattern.damped(), np.full(A.shape[1], damp, A.dtype)
+            self.values = np.concatenate([self.values, more])
+        self.size = float(lacuna.matrix_norm(self.pattern, self.values))
+
+    def times(self, x, op="N"):
+        return lacuna.spmm(self.pattern, self.values, x, op)
+
+    def iterate(self, method, b, options):
+        return self.pattern.solver(method=method, **options).factor(self.values).iterate(b)
+
+
+class _Operator:
+    """[A; damp] of a LinearOperator."""
+
+    size = np.nan  # its norm is known to nobody
+
+    def __init__(self, A, damp, dtype):
+        self.A, self.damp, self.dtype = A, float(damp), dtype
+
+    def times(self, x, op="N"):
+        m = self.A.shape[0]
+        y = self.A.matvec(x) if op == "N" else self.A.rmatvec(x[:m])
+        y = np.asarray(y, self.dtype)
+        if not self.damp:
+            return y
+        return np.concatenate([y, self.damp * x]) if op == "N" else lacuna.add(y, self.damp * x[m:])
+
+    def iterate(self, method, b, options):
+        """By the normal equations, which need products alone: cg makes LSQR's iterates of them, minres LSMR's."""
+        method = {"lsqr": "cg", "lsmr": "minres"}[method]
+        normal = lambda x, op: self.times(self.times(x), "H")  # noqa: E731
+        return iterate_products(normal, self.times(b, "H"), None, method, **options)
+
+
 class _Problem:
     """A least-squares problem from the start x0, and the norms of its solution."""
 
     def __init__(self, who, A, b, damp, x0):
-        if not sparse.issparse(A) and hasattr(A, "matvec"):
-            raise NotImplementedError(f"{who}: a LinearOperator; least squares need the matrix itself")
-        A, b = promoted(as_sparse(A), np.squeeze(np.asarray(b)))
+        b = np.squeeze(np.asarray(b))
+        if is_operator(A):
+            b = b.astype(product_dtype(A, b))
+        else:
+            A, b = promoted(as_sparse(A), b)
         if b.shape != (A.shape[0],):
             raise ValueError(f"{who}: shapes of A {A.shape} and b {b.shape} are incompatible")
-        self.who, self.b, (pattern, values) = who, b, entries(A)
-        self.start = None if x0 is None else column(who, "x0", x0, A.shape, A.shape[1]).astype(A.dtype)
-        right = b if x0 is None else lacuna.sub(b, lacuna.spmm(pattern, values, self.start))
-        if damp:
-            pattern, zeros = pattern.damped(), np.zeros(pattern.shape[1], right.dtype)
-            values, right = np.concatenate([values, zeros + damp]), np.concatenate([right, zeros])
-        self.pattern, self.values, self.right = pattern, values, right  # of [A; damp], for the step from x0
+        self.who, self.b = who, b
+        self.start = None if x0 is None else column(who, "x0", x0, A.shape, A.shape[1]).astype(b.dtype)
+        self.map = _Operator(A, damp, b.dtype) if is_operator(A) else _Matrix(A, damp)
+        self.right = np.concatenate([b, np.zeros(A.shape[1], b.dtype)]) if damp else b  # for the step from x0
+        if x0 is not None:
+            moved = lacuna.sub(b, self.map.times(self.start)[: b.size])
+            self.right = np.concatenate([moved, self.right[b.size :]])
 
     def iterate(self, tolerances, limit):
         """(x, whether it converged, iterations)."""
         rtol = max(min(tolerances), np.finfo(self.b.dtype).eps)
-        solver = self.pattern.solver(method=self.who, rtol=rtol, accept_unconverged=True, **limited(limit))
-        step, report = solver.factor(self.values).iterate(self.right)
+        options = {"rtol": rtol, "accept_unconverged": True, **limited(limit)}
+        step, report = self.map.iterate(self.who, self.right, options)
         self.rtol, self.step, self.x = rtol, step, step if self.start is None else lacuna.add(self.start, step)
         return self.x, report["ending"] == "converged", int(report["iterations"])
 
     def norms(self):
         """|b - A x|, the same with the damping, |A| (Frobenius, with the damping), |A^H r - damp^2 (x - x0)|, |x|:
         those of the step in [A; damp], r being its residual."""
-        r = lacuna.sub(self.right, lacuna.spmm(self.pattern, self.values, self.step))
-        slope = lacuna.spmm(self.pattern, self.values, r, "H")
+        r = lacuna.sub(self.right, self.map.times(self.step))
+        slope = self.map.times(r, "H")
         vectors = [float(lacuna.norm(v)) for v in (r[: self.b.size], r, slope, self.x)]
-        return *vectors[:2], float(lacuna.matrix_norm(self.pattern, self.values)), *vectors[2:]
+        return *vectors[:2], self.map.size, *vectors[2:]
 
     def code(self, is_converged, norms):
         """Why it ended: 0, x0 is the solution; 1, A x = b; 2, least squares; 7, the limit, unless its last iteration
         gave the solution, as SciPy sees it."""
         residual, whole, size, slope, _ = norms
-        if not is_converged and slope > self.rtol * size * whole:
+        if not is_converged and not slope <= self.rtol * size * whole:
             return _LIMIT
         if not self.step.any():
             return 0
@@ -69,8 +111,8 @@ def lsqr(
     """(x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var) by LSQR, as scipy.sparse.linalg.lsqr.
 
     It ends at the smaller of atol and btol, or after 2 n iterations where iter_lim is None; conlim is not read. anorm
-    is the Frobenius norm itself; acond is NaN and var is zero, because Lacuna does not estimate them; calc_var is
-    refused.
+    is the Frobenius norm itself, and NaN of a LinearOperator, which needs rmatvec and is iterated on by its normal
+    equations; acond is NaN and var is zero, because Lacuna does not estimate them; calc_var is refused.
     """
     unsupported("lsqr", {"calc_var": calc_var, "show": show}, {"calc_var": False, "show": False})
     problem = _Problem("lsqr", A, b, damp, x0)

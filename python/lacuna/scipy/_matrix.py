@@ -3,6 +3,7 @@
 
 import numpy as np
 import scipy.sparse as sparse
+from scipy.sparse.linalg import LinearOperator
 
 from .._scipy import from_scipy
 
@@ -39,6 +40,18 @@ def as_sparse(A):
     if A.dtype.char in FLOATS:
         return A
     return A.astype(np.float32 if A.dtype == np.float16 else np.promote_types(A.dtype, np.float64))
+
+
+def is_operator(A):
+    return isinstance(A, LinearOperator) or not sparse.issparse(A) and hasattr(A, "matvec")
+
+
+def product_dtype(A, b):
+    """The dtype of a LinearOperator and the vector b, of Lacuna's own."""
+    b = b if b.dtype.char in FLOATS else b.astype(np.float64)
+    of_a = A.dtype if A.dtype is not None else A.matvec(np.zeros(A.shape[1], b.dtype)).dtype
+    dtype = np.promote_types(b.dtype, of_a)
+    return dtype if dtype.char in FLOATS else np.dtype(np.float64)
 
 
 def square(who, A):

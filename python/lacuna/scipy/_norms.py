@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sparse
+from scipy.sparse import linalg
 
 import lacuna
 
@@ -16,25 +17,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MATRIX = {None: "fro", "f": "fro", "fro": "fro", 1: "1", np.inf: "inf", 2: "2"}
+_LINES = (None, "f", "fro", 1, 2, np.inf)
 
 
 def _lines(pattern, values, ord, axis):
-    """The norm of each row (axis 1) or column (axis 0)."""
+    """The norm of each row (axis 1) or column (axis 0), one of _LINES."""
     sums = lacuna.row_sum if axis == 1 else lacuna.col_sum
     if ord in (None, "f", "fro", 2):
         return lacuna.sqrt(sums(pattern, lacuna.square(lacuna.abs(values))))
     if ord == 1:
         return sums(pattern, lacuna.abs(values))
-    if ord == np.inf:
-        return lacuna.sparse_max(pattern, lacuna.abs(values), axis)
-    raise ValueError(f"norm: ord={ord!r} of rows or columns; it must be None, 1, 2 or inf")
+    return lacuna.sparse_max(pattern, lacuna.abs(values), axis)
 
 
 def norm(x: Any, ord: Any = None, axis: int | tuple[int, int] | None = None) -> Any:
     """A norm of a sparse matrix, or of each of its columns (axis=0) or rows (axis=1), as scipy.sparse.linalg.norm:
-    "fro", 1, 2 or inf; of matrices the smallest sums, -1 and -inf, too."""
+    "fro", 1, 2 or inf; of matrices the smallest sums, -1 and -inf, too. Other orders of lines are SciPy's own."""
     if not sparse.issparse(x):
         raise TypeError("input is not sparse. use numpy.linalg.norm")
+    if isinstance(axis, int) and ord not in _LINES:
+        return linalg.norm(x, ord, axis)
     pattern, values = entries(as_sparse(x))
     if axis is not None and not isinstance(axis, tuple):
         return _lines(pattern, values, ord, range(2)[axis])

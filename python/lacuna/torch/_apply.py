@@ -345,12 +345,21 @@ def apply_composed(spec, tensors):
     return bare([t.clone() if port.var in inputs else t for t, port in zip(results, program.results)])
 
 
+def _refuse_early(spec, like, tensors):
+    """Refuse dtypes that do not go together before torch's dispatcher sees them: `apply` tries others, and modes would
+    write of each error as of one."""
+    metas = metas_of(spec.op.name, tensors)
+    if len({dtype for dtype, _ in metas}) > 1:
+        plan(spec, FORWARD, tuple(like), metas)
+
+
 def apply_spec(spec, like, *tensors):
     if spec.is_composed:
         return apply_composed(spec, tensors)
     if not is_plain(tensors):
         if not all([isinstance(t, torch.Tensor) for t in tensors]):
             raise refusal(spec.op.name, tensors)
+        _refuse_early(spec, like, tensors)
         lone = below_lone_grad(tensors)
         if lone is not None:
             return on_one_level(Lone, (spec, *lone), like, *tensors)

@@ -9,6 +9,7 @@ import torch
 from torch.autograd.forward_ad import unpack_dual
 
 from .. import _called
+from .._options import of_derivatives
 from ..errors import ArgumentError, OrderError
 from . import _private
 from ._private import transforms_active as _in_transform
@@ -36,7 +37,9 @@ class _Iterated:
         self.products, self.options, self.start = products, options, start
 
     def __call__(self, is_adjoint, theta, b):
-        function, start, self.start = self.products[is_adjoint], self.start, None  # of the first solve alone
+        function = self.products[is_adjoint]
+        # Here, and not by the caller: results are wrapped within a transform, and have no numbers.
+        start = None if self.start is None else _numbers(_plain(self.start).to(b))
 
         def product(x, op):
             with torch.enable_grad():  # for functions that differentiate inside; theta has no history
@@ -121,9 +124,10 @@ def solve_operator(function, theta, b, method="auto", x0=None, **options):
     if torch.is_grad_enabled() or _in_transform():
         _require_own(function, theta, b)
     products = function, _adjoint(function)
-    start = None if x0 is None else _numbers(_plain(asarray(x0)).to(_plain(b)))
-    run = _Iterated(products, {"method": method, **options}, start)
-    return Solve.apply(System(*products, run), False, b, *theta)
+    start = None if x0 is None else asarray(x0)
+    options = {"method": method, **options}
+    derivative = System(*products, _Iterated(products, of_derivatives(options), None))
+    return Solve.apply(System(*products, _Iterated(products, options, start), derivative), False, b, *theta)
 
 
 _DIFFERENTIABLE = """Differentiable in b and in the

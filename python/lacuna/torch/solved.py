@@ -55,10 +55,11 @@ def _of_some(function, theta, x, wanted):
 
 class System:
     """(*theta, x) -> L(theta) x, the same with L^H, and what solves with either: solve(is_adjoint, theta, b), of
-    tensors without history."""
+    tensors without history. Derivatives are solved for by `derivative`, a system of the same products; None: by this
+    one."""
 
-    def __init__(self, product, adjoint, solve):
-        self.products, self.solve = (product, adjoint), solve
+    def __init__(self, product, adjoint, solve, derivative=None):
+        self.products, self.solve, self.derivative = (product, adjoint), solve, derivative or self
 
 
 class Solve(torch.autograd.Function):
@@ -76,7 +77,7 @@ class Solve(torch.autograd.Function):
     @staticmethod
     def backward(ctx, x_bar):
         x, *theta = ctx.saved_tensors
-        adjoint = Solve.apply(ctx.system, not ctx.is_adjoint, x_bar, *theta)
+        adjoint = Solve.apply(ctx.system.derivative, not ctx.is_adjoint, x_bar, *theta)
         wanted = ctx.needs_input_grad[3:]
         bars = [None] * len(theta)
         if any(wanted):
@@ -92,7 +93,7 @@ class Solve(torch.autograd.Function):
         if any(moves):
             dots = [dot for dot in theta_dot if dot is not None]
             rest = rest - _along(*_of_some(ctx.system.products[ctx.is_adjoint], theta, x, moves), dots)
-        return Solve.apply(ctx.system, ctx.is_adjoint, rest, *theta)
+        return Solve.apply(ctx.system.derivative, ctx.is_adjoint, rest, *theta)
 
     @staticmethod
     def vmap(info, in_dims, system, is_adjoint, *tensors):

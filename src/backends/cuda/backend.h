@@ -76,6 +76,9 @@ void cuda_cublas_close(lac_context *ctx);
 
 // -- lines (lines.c) -------------------------------------------------------------------------------------------------
 
+/// Whether the context's stream is captured, so that nothing may be waited for.
+bool cuda_is_captured(lac_context *ctx);
+
 /// The lengths of the lines between offsets. Where the longest is not known yet and the stream is captured, so that
 /// nothing can be read, lines count as even.
 lac_status cuda_lengths_of(lac_context *ctx, const lac_buffer *offsets, int64_t entries, cuda_lengths *out);
@@ -96,5 +99,6 @@ lac_status cuda_fill(lac_context *ctx, lac_array *x, double real, double imag);
 
 extern const lac_structure_kernels cuda_structure_kernels;  // structure.c
 extern const lac_grid_kernels cuda_grid_kernels;            // grid/grid.c
+extern const lac_pairwise_kernels cuda_pairwise_kernels;    // pairwise/pairwise.c
 
 #endif

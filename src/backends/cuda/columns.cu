@@ -8,7 +8,7 @@
 
 #define LAC_DEVICE __device__
 
-#include "backends/cuda/grid.cuh"
+#include "backends/cuda/columns.cuh"
 #include "solvers/krylov/steps/column_steps.h"
 
 using namespace lac_cuda;
@@ -16,25 +16,6 @@ using namespace lac_cuda;
 namespace {
 
 constexpr int MOST = CUDA_COLUMN_OPS;
-
-/// Of all numbers of a pass: a block takes `wide` columns of an item, from `tile` times as many on, and every so many
-/// rows.
-struct Cut {
-  int64_t items, n, k;
-  int64_t tiles, blocks;  // of columns; of rows
-  int wide, rows;         // threads along columns and along rows
-};
-
-Cut cut_of(int64_t items, int64_t n, int64_t k) {
-  Cut cut = {items, n, k, 0, 0, 0, 0};
-  cut.wide = static_cast<int>(k < BLOCK ? k : BLOCK);
-  cut.rows = BLOCK / cut.wide;
-  cut.tiles = ceil_div(k, cut.wide);
-  int64_t wanted = ceil_div(2048, items * cut.tiles), most = ceil_div(n, static_cast<int64_t>(cut.rows) * 4);
-  cut.blocks = wanted < most ? wanted : most;
-  if (cut.blocks < 1) cut.blocks = 1;
-  return cut;
-}
 
 template <class T>
 __device__ bool is_zero(T x) {
@@ -73,24 +54,9 @@ __device__ void operate(const cuda_column_op &op, int64_t at, T c, W &sum) {
   }
 }
 
-/// The sum over the rows of threads of each column: those of the first row have it.
-template <class W>
-__device__ W column_sum(W sum, int wide, int rows) {
-  __shared__ W parts[BLOCK];
-  int row = static_cast<int>(threadIdx.x) / wide;
-  parts[threadIdx.x] = sum;
-  for (int half = BLOCK / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (row < half && row + half < rows) parts[threadIdx.x] = parts[threadIdx.x] + parts[threadIdx.x + half * wide];
-  }
-  sum = parts[threadIdx.x];
-  __syncthreads();
-  return sum;
-}
-
 template <class T>
 __global__ void __launch_bounds__(BLOCK)
-    pass(const __grid_constant__ Cut cut, const __grid_constant__ cuda_column_pass ops, const lac_pair *state,
+    pass(const __grid_constant__ ColumnCut cut, const __grid_constant__ cuda_column_pass ops, const lac_pair *state,
          typename Number<T>::Wide *partial) {
   using W = typename Number<T>::Wide;
   int row = static_cast<int>(threadIdx.x) / cut.wide, lane = static_cast<int>(threadIdx.x) % cut.wide;
@@ -128,7 +94,7 @@ __global__ void __launch_bounds__(BLOCK)
 /// state[slot] of a column = the sum over the blocks; a block of threads for each.
 template <class W>
 __global__ void __launch_bounds__(BLOCK)
-    finish(const __grid_constant__ Cut cut, int slot, const W *partial, lac_pair *state) {
+    finish(const __grid_constant__ ColumnCut cut, int slot, const W *partial, lac_pair *state) {
   for (int64_t at = blockIdx.x; at < cut.items * cut.k; at += gridDim.x) {
     const W *from = partial + at / cut.k * cut.blocks * cut.k + at % cut.k;
     W sum = zero<W>();
@@ -147,7 +113,7 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 template <class T>
-cudaError_t start_pass(cudaStream_t stream, const Cut &cut, const cuda_column_pass &ops, lac_pair *state,
+cudaError_t start_pass(cudaStream_t stream, const ColumnCut &cut, const cuda_column_pass &ops, lac_pair *state,
                        void *scratch) {
   using W = typename Number<T>::Wide;
   W *partial = static_cast<W *>(scratch);
@@ -164,13 +130,13 @@ cudaError_t start_pass(cudaStream_t stream, const Cut &cut, const cuda_column_pa
 }  // namespace
 
 size_t cuda_columns_scratch(int64_t items, int64_t n, int64_t k, int dots) {
-  Cut cut = cut_of(items, n, k);
+  ColumnCut cut = column_cut(items, n, k);
   return static_cast<size_t>(dots * items * cut.blocks * k) * sizeof(lac_pair);
 }
 
 cudaError_t cuda_launch_columns(cudaStream_t stream, lac_dtype dtype, int64_t items, int64_t n, int64_t k,
                                 const cuda_column_pass *ops, lac_pair *state, void *scratch) {
-  Cut cut = cut_of(items, n, k);
+  ColumnCut cut = column_cut(items, n, k);
   return with_dtype(dtype,
                     [&](auto number) { return start_pass<decltype(number)>(stream, cut, *ops, state, scratch); });
 }

@@ -131,6 +131,7 @@ static const lac_kernels cuda_kernels = {
 #undef LAC_HAS
 #undef LAC_CLAIM
     .grid = &cuda_grid_kernels,
+    .pairwise = &cuda_pairwise_kernels,
     .claims = &cuda_claims,
 };
 

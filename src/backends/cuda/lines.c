@@ -25,8 +25,8 @@ done:
   return status;
 }
 
-/// Whether nothing may be waited for. CUDA's last error is cleared: it must not be reported by a later call.
-static bool is_captured(lac_context *ctx) {
+/// CUDA's last error is cleared: it must not be reported by a later call.
+bool cuda_is_captured(lac_context *ctx) {
   enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   cuda_scope scope = cuda_begin(ctx);
   cudaError_t error = cudaStreamIsCapturing(ctx->stream, &capture);
@@ -39,8 +39,8 @@ lac_status cuda_lengths_of(lac_context *ctx, const lac_buffer *offsets, int64_t 
   lac_status status = LAC_OK;
   lac_longest longest = {0, 0, false};
 
-  if (lac_buffer_knows_longest(offsets) || !is_captured(ctx)) LAC_TRY(lac_buffer_longest(ctx, offsets, &longest));
-  *out = (cuda_lengths){offsets->count - 1, entries, longest.count};
+  if (lac_buffer_knows_longest(offsets) || !cuda_is_captured(ctx)) LAC_TRY(lac_buffer_longest(ctx, offsets, &longest));
+  *out = (cuda_lengths){.lines = offsets->count - 1, .entries = entries, .longest = longest.count};
 done:
   return status;
 }

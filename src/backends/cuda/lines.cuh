@@ -13,52 +13,120 @@
 ///     add(b, j, x)              join x, which was carried from the pieces before, to what was put
 ///     IS_RARE                   it sums over a batch: fewer kernels are compiled for it
 ///
-/// Kernels: short lines, whose terms a block computes side by side into shared memory, from where each thread joins
-/// those of one line; a group of lanes to a line; pieces of uneven lines (lines.h).
+/// and, unless it is rare, a term in steps between which threads wait for memory, so that several terms wait together:
+///
+///     Entry look(at, p), Factors gather(at, entry), product(factors)
+///
+/// Kernels: short lines, whose terms a warp computes side by side into shared memory, from where each lane joins those
+/// of one line; a group of lanes to a line; pieces of uneven lines (lines.h).
 
 #ifndef LACUNA_BACKENDS_CUDA_LINES_CUH
 #define LACUNA_BACKENDS_CUDA_LINES_CUH
 
-#include "backends/cuda/grid.cuh"
-#include "backends/cuda/lines.h"
+#include "backends/cuda/tiles.cuh"
 
 namespace lac_cuda {
 
 // -- short lines -----------------------------------------------------------------------------------------------------
 
-/// The terms of all lines of a block, a chunk at a time; a thread joins those of its own line, [begin, end), in order.
-template <class Op, class O>
-__device__ typename Op::Value block_join(const Op &op, Offsets at, O first, O last, O begin, O end) {
+/// The terms [first, first + count) to shared memory, by N threads of which this is `me`; U of each are on their way at
+/// a time. The last one stands in for those behind it: a load that nothing depends on need not wait for a branch.
+template <int U, int N, class Op>
+__device__ void stage_terms(const Op &op, Offsets at, int64_t first, int count, int me, typename Op::Value *terms) {
   using Value = typename Op::Value;
-  constexpr int CHUNK = 16384 / sizeof(Value);
-  __shared__ Value terms[CHUNK];
+  if constexpr (Op::IS_RARE) {
+#pragma unroll 4
+    for (int i = me; i < count; i += N) terms[with_gaps<Value>(i)] = op.term(at, first + i);
+  } else {
+    for (int top = 0; top < count; top += U * N) {
+      typename Op::Entry entry[U];
+      typename Op::Factors factors[U];
+#pragma unroll
+      for (int u = 0; u < U; ++u) {
+        int i = top + u * N + me;
+        entry[u] = op.look(at, first + (i < count ? i : count - 1));
+      }
+#pragma unroll
+      for (int u = 0; u < U; ++u) factors[u] = op.gather(at, entry[u]);
+#pragma unroll
+      for (int u = 0; u < U; ++u) {
+        int i = top + u * N + me;
+        if (i < count) terms[with_gaps<Value>(i)] = op.product(factors[u]);
+      }
+    }
+  }
+}
+
+/// The terms of all lines of a warp, CHUNK at a time; a lane joins those of its own line, [begin, end), in order.
+template <int CHUNK, class Op, class O>
+__device__ typename Op::Value warp_join(const Op &op, Offsets at, O first, O last, O begin, O end,
+                                        typename Op::Value *terms) {
+  using Value = typename Op::Value;
   Value sum = op.none();
   for (int64_t chunk = first; chunk < last; chunk += CHUNK) {
     int count = last - chunk < CHUNK ? static_cast<int>(last - chunk) : CHUNK;
-#pragma unroll 4
-    for (int i = static_cast<int>(threadIdx.x); i < count; i += BLOCK) terms[i] = op.term(at, chunk + i);
-    __syncthreads();
+    stage_terms<CHUNK / 32 < 8 ? CHUNK / 32 : 8, 32>(op, at, chunk, count, static_cast<int>(threadIdx.x) % 32, terms);
+    __syncwarp();
     int from = begin > chunk ? static_cast<int>(begin - chunk) : 0;
     int to = end < chunk + count ? static_cast<int>(end - chunk) : count;
-    for (int i = from; i < to; ++i) sum = op.join(sum, terms[i]);
-    __syncthreads();
+    for (int i = from; i < to; ++i) sum = op.join(sum, terms[with_gaps<Value>(i)]);
+    __syncwarp();
   }
   return sum;
 }
 
-template <class Op, class O>
-__global__ void __launch_bounds__(BLOCK)
-    lines_short(const __grid_constant__ Op op, int64_t lines, const O *__restrict__ offsets) {
-  int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
+/// The lines of a warp, one to a lane: [begin, end) of this one.
+template <class O>
+struct WarpLines {
+  Span span;
+  O begin, end;
+
+  __device__ WarpLines(const Tiles &tiles, int64_t tile, int64_t stop, const O *offsets) {
+    int lane = static_cast<int>(threadIdx.x) % 32;
+    span = tile < stop ? tiles.span(tile, static_cast<int>(threadIdx.x) / 32) : Span{0, 0};
+    begin = offsets[span.first + (lane < span.count ? lane : span.count)];
+    end = offsets[span.first + (lane < span.count ? lane + 1 : span.count)];
+  }
+  __device__ O first() const { return __shfl_sync(ALL_LANES, begin, 0); }
+  __device__ O last() const { return __shfl_sync(ALL_LANES, end, 31); }
+};
+
+/// f(lines) for the lines of this warp in each tile of the block. A block has `turns` tiles that follow each other, and
+/// the offsets of the next one are read before they are needed: nothing waits for them, nor for other warps.
+template <class O, class F>
+__device__ void for_warp_lines(const Tiles &tiles, int64_t turns, const O *__restrict__ offsets, F f) {
+  int64_t count = tiles.count(), step = static_cast<int64_t>(gridDim.x) * turns;
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * turns; first < count; first += step) {
+    int64_t stop = first + turns < count ? first + turns : count;
+    WarpLines<O> next(tiles, first, stop, offsets);
+    for (int64_t tile = first; tile < stop; ++tile) {
+      WarpLines<O> lines = next;
+      next = WarpLines<O>(tiles, tile + 1, stop, offsets);
+      if (lines.span.count > 0) f(lines);
+    }
+  }
+}
+
+/// Tiles of a block: a few, where that leaves enough blocks to fill a device.
+inline int64_t turns_of(const Tiles &tiles) {
+  int64_t turns = tiles.count() / 4096;
+  return turns < 1 ? 1 : turns > 8 ? 8 : turns;
+}
+
+/// A warp to a span of 32 lines.
+template <int CHUNK, class Op, class O>
+__global__ void __launch_bounds__(BLOCK, CHUNK > 160 ? 4 : 5)
+    lines_short(const __grid_constant__ Op op, const __grid_constant__ Tiles tiles, int64_t turns,
+                const O *__restrict__ offsets) {
+  using Value = typename Op::Value;
+  __shared__ Value terms[WARPS][with_gaps<Value>(CHUNK)];
+  int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   for (int64_t b = blockIdx.y; b < op.items(); b += gridDim.y) {
     Offsets at = op.at(b);
-    for (int64_t top = static_cast<int64_t>(blockIdx.x) * BLOCK; top < lines; top += step) {
-      int64_t line = top + threadIdx.x, bottom = top + BLOCK < lines ? top + BLOCK : lines;
-      O first = offsets[top], last = offsets[bottom];
-      O begin = line < bottom ? offsets[line] : last, end = line < bottom ? offsets[line + 1] : last;
-      auto sum = block_join(op, at, first, last, begin, end);
-      if (line < bottom) op.put(b, line, sum);
-    }
+    for_warp_lines(tiles, turns, offsets, [&](const WarpLines<O> &lines) {
+      auto sum = warp_join<CHUNK>(op, at, lines.first(), lines.last(), lines.begin, lines.end, terms[warp]);
+      if (lane < lines.span.count) op.put(b, lines.span.first + lane, sum);
+    });
   }
 }
 
@@ -130,14 +198,35 @@ __device__ int64_t ends_before(const O *ends, int64_t lines, int64_t entries, in
   return low;
 }
 
+constexpr int SEEKERS = 8;  // lanes that look for one start
+
+/// The same by a group of lanes, which look at as many ends at a time: each look waits for memory. All lanes of the
+/// warp take part.
+template <class O>
+__device__ int64_t seek_ends(const O *ends, int64_t lines, int64_t entries, int64_t place) {
+  int lane = static_cast<int>(threadIdx.x) % SEEKERS, shift = static_cast<int>(threadIdx.x) % 32 - lane;
+  int64_t low = place > entries ? place - entries : 0, high = place < lines ? place : lines;
+  while (__any_sync(ALL_LANES, low < high)) {
+    int64_t step = (high - low + SEEKERS - 1) / SEEKERS, at = low + lane * step;
+    bool is_before = at < high && ends[at] <= place - 1 - at;
+    int count = __popc(__ballot_sync(ALL_LANES, is_before) >> shift & ((1u << SEEKERS) - 1));
+    int64_t next = low + count * step;
+    if (count < SEEKERS && next < high) high = next;
+    if (count > 0) low = next - step + 1;
+  }
+  return low;
+}
+
 /// The line in which each piece begins.
 template <class O>
 __global__ void __launch_bounds__(BLOCK)
     piece_starts(int64_t lines, const O *offsets, int64_t piece, int64_t pieces, int64_t *starts) {
-  int64_t entries = offsets[lines], step = static_cast<int64_t>(gridDim.x) * BLOCK;
-  for (int64_t t = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x; t <= pieces; t += step) {
+  Groups<SEEKERS> groups;
+  int64_t entries = offsets[lines];
+  for (int64_t t = groups.first; groups.warp(t) <= pieces; t += groups.step) {
     int64_t place = t * piece < lines + entries ? t * piece : lines + entries;
-    starts[t] = ends_before(offsets + 1, lines, entries, place);
+    int64_t start = seek_ends(offsets + 1, lines, entries, place);
+    if (t <= pieces && groups.lane == 0) starts[t] = start;
   }
 }
 
@@ -181,7 +270,6 @@ __device__ Tail<Value> follow(const Op &op, Tail<Value> before, Tail<Value> afte
 /// The tail of all threads before this one; *whole is that of the block. Two barriers.
 template <class Op, class Value>
 __device__ Value tail_before(const Op &op, Tail<Value> tail, Value *whole) {
-  constexpr int WARPS = BLOCK / 32;
   __shared__ Value sums[WARPS];
   __shared__ int ends[WARPS];
   int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
@@ -205,44 +293,46 @@ __device__ Value tail_before(const Op &op, Tail<Value> tail, Value *whole) {
 
 constexpr int PIECE_ITEMS = CUDA_PIECE / BLOCK;  // of a thread
 
-/// One piece by one block. What it carries is returned to all threads.
+/// One piece by one block. What it carries is returned to all threads. The sums of lines lie behind the terms: there is
+/// a place for each item of the path.
 template <class Op, class O>
 __device__ typename Op::Value piece_join(const Op &op, int64_t b, const Piece &piece, const O *offsets) {
   using Value = typename Op::Value;
-  __shared__ Value terms[CUDA_PIECE];
+  __shared__ Value numbers[with_gaps<Value>(CUDA_PIECE)];
   __shared__ int ends[CUDA_PIECE];
-  Offsets at = op.at(b);
-#pragma unroll 4
-  for (int i = static_cast<int>(threadIdx.x); i < piece.entries; i += BLOCK) terms[i] = op.term(at, piece.entry + i);
-  for (int i = static_cast<int>(threadIdx.x); i < piece.lines; i += BLOCK)
-    ends[i] = static_cast<int>(offsets[piece.line + i + 1] - piece.entry);
+  int me = static_cast<int>(threadIdx.x);
+  for (int i = me; i < piece.lines; i += BLOCK) ends[i] = static_cast<int>(offsets[piece.line + i + 1] - piece.entry);
+  stage_terms<PIECE_ITEMS, BLOCK>(op, op.at(b), piece.entry, piece.entries, me, numbers);
   __syncthreads();
 
-  int items = piece.lines + piece.entries, place = static_cast<int>(threadIdx.x) * PIECE_ITEMS;
-  int stop = place + PIECE_ITEMS < items ? place + PIECE_ITEMS : items;
-  int line = place < items ? static_cast<int>(ends_before(ends, piece.lines, piece.entries, place)) : 0;
-  int head_line = -1;
-  Value sum = op.none(), head = sum;
-  for (; place < stop; ++place) {
-    if (line < piece.lines && ends[line] <= place - line) {
-      if (head_line < 0) {
-        head_line = line, head = sum;
-      } else {
-        op.put(b, piece.line + line, sum);
-      }
+  auto number = [&](int i) -> Value & { return numbers[with_gaps<Value>(i)]; };
+  int items = piece.lines + piece.entries, place = me * PIECE_ITEMS < items ? me * PIECE_ITEMS : items;
+  int line = static_cast<int>(ends_before(ends, piece.lines, piece.entries, place)), first = line;
+  int end = line < piece.lines ? ends[line] : CUDA_PIECE;
+  Value sum = op.none();
+#pragma unroll
+  for (int i = 0; i < PIECE_ITEMS; ++i, ++place) {
+    if (place >= items) continue;
+    if (end <= place - line) {
+      number(piece.entries + line) = sum;
       sum = op.none();
       ++line;
+      end = line < piece.lines ? ends[line] : CUDA_PIECE;
     } else {
-      sum = op.join(sum, terms[place - line]);
+      sum = op.join(sum, number(place - line));
     }
   }
-  Value whole, before = tail_before(op, Tail<Value>{sum, head_line >= 0}, &whole);
-  if (head_line >= 0) op.put(b, piece.line + head_line, op.join(before, head));
+  bool has_end = line > first;
+  Value whole, before = tail_before(op, Tail<Value>{sum, has_end}, &whole);
+  if (has_end) number(piece.entries + first) = op.join(before, number(piece.entries + first));
+  __syncthreads();
+  for (int i = me; i < piece.lines; i += BLOCK) op.put(b, piece.line + i, number(piece.entries + i));
+  __syncthreads();
   return whole;
 }
 
 template <class Op, class O>
-__global__ void __launch_bounds__(BLOCK)
+__global__ void __launch_bounds__(BLOCK, 4)
     lines_pieces(const __grid_constant__ Op op, int64_t lines, const O *__restrict__ offsets, int64_t pieces,
                  const int64_t *__restrict__ starts, typename Op::Value *__restrict__ carried) {
   for (int64_t b = blockIdx.y; b < op.items(); b += gridDim.y) {
@@ -281,8 +371,8 @@ __global__ void __launch_bounds__(BLOCK) lines_carry(const __grid_constant__ Op 
 template <class O>
 cudaError_t start_starts(cudaStream_t stream, const cuda_lengths *l, const O *offsets, int64_t piece, void *scratch) {
   int64_t pieces = cuda_pieces(l, piece);
-  return launch(piece_starts<O>, blocks(ceil_div(pieces + 1, BLOCK), MAX_X), stream, l->lines, offsets, piece, pieces,
-                static_cast<int64_t *>(scratch));
+  return launch(piece_starts<O>, blocks(ceil_div(pieces + 1, BLOCK / SEEKERS), MAX_X), stream, l->lines, offsets, piece,
+                pieces, static_cast<int64_t *>(scratch));
 }
 
 template <class Op, class O>
@@ -307,14 +397,24 @@ cudaError_t start_lanes(cudaStream_t stream, const Op &op, const cuda_lengths *l
   return launch(lines_lanes<G, Op, O>, grid, stream, op, l->lines, offsets);
 }
 
-/// Lines of about one length.
+template <int CHUNK, class Op, class O>
+cudaError_t start_short(cudaStream_t stream, const Op &op, const cuda_lengths *l, const O *offsets, int64_t batch) {
+  Tiles tiles = tiles_of(l, WARPS, 32);
+  int64_t turns = turns_of(tiles);
+  dim3 grid(blocks(ceil_div(tiles.count(), turns), MAX_X), blocks(batch, MAX_YZ));
+  return launch(lines_short<CHUNK, Op, O>, grid, stream, op, tiles, turns, offsets);
+}
+
+constexpr int64_t SHORT_LINE = 64;  // a lane alone joins lines up to this length where the mean is above 8
+
+/// Lines of about one length. A warp has room for the terms of its lines, or for some of them.
 template <class Op, class O>
 cudaError_t start_even(cudaStream_t stream, const Op &op, const cuda_lengths *l, const O *offsets, int64_t batch) {
   int64_t mean = cuda_mean_length(l);
-  if (mean <= 8) {
-    dim3 grid(blocks(ceil_div(l->lines, BLOCK), MAX_X), blocks(batch, MAX_YZ));
-    return launch(lines_short<Op, O>, grid, stream, op, l->lines, offsets);
-  }
+  if (l->entries <= 5 * l->lines) return start_short<160>(stream, op, l, offsets, batch);
+  if (mean <= 8) return start_short<256>(stream, op, l, offsets, batch);
+  if (mean <= 24 && l->longest <= SHORT_LINE)
+    return start_short < sizeof(typename Op::Value) <= 8 ? 512 : 256 > (stream, op, l, offsets, batch);
   if (mean <= 24) return start_lanes<8>(stream, op, l, offsets, batch);
   if (mean <= 64) return start_lanes<16>(stream, op, l, offsets, batch);
   return start_lanes<32>(stream, op, l, offsets, batch);

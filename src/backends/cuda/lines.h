@@ -21,6 +21,7 @@ extern "C" {
 typedef struct cuda_lengths {
   int64_t lines, entries;
   int64_t longest;  // entries of the longest line
+  int64_t stride;   // lines this far apart share columns (tiles.cuh); 0: this is not known
 } cuda_lengths;
 
 /// Entries and ends of lines of a piece, where one thread block reduces it to one number a line.

@@ -289,6 +289,9 @@ static bool space_fetch(lac_space *space, void *to_host, const void *from, size_
   return is_done;
 }
 
+static int space_enter(lac_space *space) { return cuda_enter(space->device).before; }
+static void space_leave(lac_space *space, int before) { cuda_leave((cuda_scope){before, space->device}); }
+
 /// Bytes taken from the device that are not live: free in the pool, or parked.
 static int64_t space_cached(lac_space *space) {
   cuda_space *s = space_of(space);
@@ -338,6 +341,8 @@ static cudaError_t space_make(cuda_space *s, int device) {
                         .release = space_release,
                         .adopted = space_adopted,
                         .fetch = space_fetch,
+                        .enter = space_enter,
+                        .leave = space_leave,
                         .cached = space_cached,
                         .trim = space_trim};
   lac_memory_join(&s->base);

@@ -14,6 +14,7 @@
 #include "core/pattern/structure.h"
 
 #include "backends/cuda/backend.h"
+#include "backends/cuda/structure.h"
 
 /// An error of CUDA as a status, and the words at `from` on the host.
 static lac_status structure_read(lac_context *ctx, cuda_scope scope, cudaError_t error, const char *call, void *to,
@@ -129,6 +130,26 @@ static lac_status structure_print(lac_context *ctx, const lac_buffer *buffer, ui
   scope = cuda_begin(ctx);
   LAC_TRY(structure_read(ctx, scope, cuda_launch_print(ctx->stream, buffer->count, integers, seed, memory.data),
                          "pattern", sum, memory.data, sizeof *sum));
+done:
+  cuda_scratch_release(ctx, &memory);
+  return status;
+}
+
+static lac_status structure_band(lac_context *ctx, const lac_pattern *pattern, lac_band *out) {
+  lac_status status = LAC_OK;
+  cuda_scratch memory = {NULL, 0};
+  cuda_band band = {INT64_MAX, INT64_MIN, -1, -1};
+  cuda_index offsets, columns;
+  cuda_scope scope;
+
+  LAC_TRY(cuda_index_of(ctx, pattern->offsets, &offsets));
+  LAC_TRY(cuda_index_of(ctx, pattern->columns, &columns));
+  LAC_TRY(cuda_scratch_take(ctx, "pattern", sizeof band, &memory));
+  LAC_TRY(ctx->backend->upload(ctx, memory.data, &band, sizeof band));
+  scope = cuda_begin(ctx);
+  LAC_TRY(structure_read(ctx, scope, cuda_launch_band(ctx->stream, pattern->rows, offsets, columns, memory.data),
+                         "pattern", &band, memory.data, sizeof band));
+  *out = (lac_band){band.low, band.high, band.first_without, band.last_without};
 done:
   cuda_scratch_release(ctx, &memory);
   return status;
@@ -563,5 +584,6 @@ const lac_structure_kernels cuda_structure_kernels = {
     .ascends = structure_ascends,
     .same = structure_same,
     .longest = cuda_longest,
+    .band = structure_band,
     .print = structure_print,
 };

@@ -12,6 +12,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "backends/cuda/grid.cuh"
+#include "backends/cuda/structure.h"
 #include "core/pattern/fingerprint.h"
 
 using namespace lac_cuda;
@@ -98,6 +99,25 @@ struct LookAtOffset {
     if (i == 0) out->first = here;
     if (i == lines) out->last = here;
     if (i > 0 && here < get(offsets, i - 1)) note(&out->descent, i);
+  }
+};
+
+/// The least and the largest distance so far; most rows have no other.
+__device__ void widen(cuda_band *band, int64_t low, int64_t high) {
+  if (low < *static_cast<volatile int64_t *>(&band->low)) atomicMin(reinterpret_cast<long long *>(&band->low), low);
+  if (high > *static_cast<volatile int64_t *>(&band->high)) atomicMax(reinterpret_cast<long long *>(&band->high), high);
+}
+
+struct LookAtBand {
+  cuda_index offsets, columns;
+  cuda_band *out;
+
+  __device__ void operator()(int64_t i) const {
+    int64_t begin = get(offsets, i), end = get(offsets, i + 1);
+    int64_t first = begin < end ? get(columns, begin) : -1, last = begin < end ? get(columns, end - 1) : -1;
+    if (first != i) note(&out->first_without, i);
+    if (last != i) note(&out->last_without, i);
+    if (begin < end) widen(out, first - i, last - i);
   }
 };
 
@@ -276,6 +296,11 @@ cudaError_t cuda_launch_look_at_offsets(cudaStream_t stream, int64_t lines, cuda
   return start(stream, lines + 1, LookAtOffset{lines, offsets, out});
 }
 
+cudaError_t cuda_launch_band(cudaStream_t stream, int64_t rows, cuda_index offsets, cuda_index columns,
+                             cuda_band *out) {
+  return start(stream, rows, LookAtBand{offsets, columns, out});
+}
+
 cudaError_t cuda_launch_count_up(cudaStream_t stream, int64_t count, cuda_integers out) {
   return start(stream, count, CountUp{out});
 }
@@ -330,12 +355,16 @@ size_t cuda_slots_scratch(int64_t count, lac_index_type type) {
   return error == cudaSuccess ? bytes : 0;
 }
 
+cudaError_t cuda_launch_add_up(cudaStream_t stream, int64_t count, cuda_integers numbers, void *scratch, size_t bytes) {
+  return numbers.type == LAC_I32 ? add_up(stream, count, static_cast<int32_t *>(numbers.data), scratch, bytes)
+                                 : add_up(stream, count, static_cast<int64_t *>(numbers.data), scratch, bytes);
+}
+
 cudaError_t cuda_launch_slots(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
                               cuda_integers slots, void *scratch, size_t bytes) {
   cudaError_t error = start(stream, count, Head{order, row, col, slots});
   if (error != cudaSuccess) return error;
-  return slots.type == LAC_I32 ? add_up(stream, count, static_cast<int32_t *>(slots.data), scratch, bytes)
-                               : add_up(stream, count, static_cast<int64_t *>(slots.data), scratch, bytes);
+  return cuda_launch_add_up(stream, count, slots, scratch, bytes);
 }
 
 cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, int64_t nnz, cuda_index order, cuda_index row,

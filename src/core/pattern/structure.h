@@ -69,6 +69,9 @@ struct lac_structure_kernels {
   /// The longest of the lines between offsets (lac_buffer_longest).
   lac_status (*longest)(lac_context *ctx, const lac_buffer *offsets, lac_longest *out);
 
+  /// The band of a pattern (lac_pattern_band).
+  lac_status (*band)(lac_context *ctx, const lac_pattern *pattern, lac_band *out);
+
   /// The sum of lac_fingerprint_image over a buffer.
   lac_status (*print)(lac_context *ctx, const lac_buffer *buffer, uint64_t seed, uint64_t *sum);
 };

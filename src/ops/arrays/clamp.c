@@ -20,7 +20,7 @@ static lac_status clamp_infer(lac_call *c) {
   lac_status status = LAC_OK;
 
   LAC_CHECK(c->attrs->f[0] <= c->attrs->f[1], LAC_ERR_ARG,
-            "clamp: the bounds are %g and %g; the lower one comes first, and -inf and inf stand for none",
+            "clamp: the bounds are %g and %g; the lower one comes first, and -inf and inf stand for no bound",
             c->attrs->f[0], c->attrs->f[1]);
   LAC_TRY(lac_call_match_ordered(c));
 done:

@@ -46,6 +46,7 @@ static lac_status remap_infer(lac_call *c) {
   LAC_CHECK(map && map->object.kind == &lac_map_kind, LAC_ERR_ARG, "remap: the object must be a map (lac_map_create)");
   LAC_CHECK(FORM(c) == LAC_PLAIN || FORM(c) == LAC_TRANSPOSED, LAC_ERR_ARG,
             "remap: op is LAC_PLAIN or LAC_TRANSPOSED, not %d", (int)FORM(c));
+  LAC_CHECK(REST(c) >= 0, LAC_ERR_SHAPE, "remap: blocks of %d axes; give 0 or more", REST(c));
   LAC_CHECK(axis >= 0, LAC_ERR_SHAPE,
             "remap: x has shape %s; entries that are blocks of %d axes need at least %lld dimensions",
             lac_shape_text(x->ndim, x->shape, text), REST(c), (long long)REST(c) + 1);

@@ -311,8 +311,10 @@ static lac_status operator_create(lac_tape *tape, lac_tape_function function, vo
   lac_status status = LAC_OK;
   operator_solve *o = NULL;
 
-  LAC_CHECK(function && (theta || thetas == 0), LAC_ERR_ARG, "solve_operator: the function or theta is NULL");
-  LAC_CHECK(thetas >= 0, LAC_ERR_ARG, "solve_operator: %d parameters; say how many there are", thetas);
+  LAC_CHECK(function, LAC_ERR_ARG, "solve_operator: the function is NULL");
+  LAC_CHECK(thetas >= 0 && (theta || thetas == 0), LAC_ERR_ARG,
+            "solve_operator: thetas = %d, and the list theta is %s; give a list of `thetas` vars, or 0 and NULL",
+            thetas, theta ? "given" : "NULL");
   LAC_CHECK(lac_tape_meta(tape, b), LAC_ERR_ABSENT, "solve_operator: b is absent; give an array on this tape");
   LAC_TRY(lac_products_take_options(ctx, "solve_operator", options));
   LAC_ALLOC(o, 1);

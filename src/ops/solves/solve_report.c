@@ -24,7 +24,7 @@ static const tape_node *report_find(const lac_tape *tape, int last, bool *asked)
     const tape_node *node = &tape->nodes[n];
     const int *in = lac_node_in(tape, node);
     if (!report_makes(tape, node, asked)) continue;
-    if (node->told || report_factor(node)) return node;
+    if (node->solved || report_factor(node)) return node;
     for (int i = 0; i < node->ins; i++) asked[in[i]] = true;
   }
   return NULL;
@@ -52,7 +52,7 @@ lac_status lac_tape_solve_report(const lac_tape *tape, lac_var var, lac_report *
             "lac_tape_solve_report: no recorded call of a solver made this var; give one that lac_solve or its kin "
             "made of a leaf on a LAC_TAPE_RECORD tape, or ask the solver (lac_solver_last_solve)");
   made = lac_factor_reported(report_factor(node));
-  solved = node->told ? *node->told : (lac_solve_report){.residual = LAC_UNMEASURED};
+  solved = node->solved ? *node->solved : (lac_solve_report){.residual = LAC_UNMEASURED};
   if (factor) lac_sized_give(LAC_REPORT, &made, factor);
   if (solve) lac_sized_give(LAC_SOLVE_REPORT, &solved, solve);
 done:

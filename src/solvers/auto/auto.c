@@ -13,7 +13,8 @@
 ///                  was left, and there is no room for a direct factor       ->  goes on
 ///
 /// Of Krylov methods, flexible CG for Hermitian matrices with a positive diagonal, else GMRES. It chooses among what
-/// the backend has; where only a method on the host will do, values and right-hand sides travel (travel.c).
+/// the backend has; where only a method on the host will do, values and right-hand sides travel (travel.c). On a device
+/// with an engine for direct factors (engines/cudss), these are the engine's, unless there are few rows.
 
 #include "solvers/auto/auto.h"
 
@@ -35,6 +36,18 @@ static bool auto_is_wanted(const lac_solver_options *o) {
          o->iteration.left_null_space;
 }
 
+// Up to so many rows travel: the host has factored them before an engine on a device has begun.
+enum { AUTO_FEW = 10000 };
+
+/// Who makes direct factors of arrays where the context's lie. Options that an engine does not follow are for methods
+/// of the host.
+static const lac_solver_table *auto_direct_kind(const lac_context *ctx, const lac_solver_core *core) {
+  const lac_solver_table *engine = lac_engine_on_device(ctx->space);
+  bool is_free = core->options.ordering == LAC_ORDER_AUTO &&
+                 core->options.pivot_tolerance == lac_solver_options_defaults().pivot_tolerance;
+  return engine && is_free && core->rows > AUTO_FEW ? engine : &lac_kind_direct;
+}
+
 lac_status lac_auto_analyse(lac_context *ctx, lac_solver_core *core, lac_auto_cost *cost, bool *is_known) {
   lac_status status = LAC_OK;
   lac_solver_core *direct = NULL;
@@ -49,7 +62,9 @@ done:
 
 static void auto_say_cost(lac_auto_core *c) {
   const lac_auto_cost *f = &c->cost;
-  if (f->is_exact) {
+  if (f->is_away && f->width == 0) {
+    snprintf(c->why, sizeof c->why, "multigrid is on the device, and a direct factor would be made on the host");
+  } else if (f->is_exact) {
     snprintf(
         c->why, sizeof c->why,
         "iterating is foreseen to be cheaper: a direct factor takes %.2g GB and %.2g flops, %.1f times the work of "
@@ -63,14 +78,16 @@ static void auto_say_cost(lac_auto_core *c) {
   }
 }
 
-/// Direct or not, by a guess; and by an analysis, where one is made in any case or decides cheaply.
+/// Direct or not, by a guess; and by an analysis, where one is made in any case or decides cheaply. An engine analyses
+/// by itself.
 static lac_status auto_weigh(lac_context *ctx, lac_solver_core *core) {
   lac_status status = LAC_OK;
   lac_auto_core *c = core->part;
   bool is_known = false;
 
   LAC_TRY(lac_auto_foresee(ctx, core->pattern, &c->cost));
-  if (!c->cost.is_costly || lac_auto_is_in_doubt(core->pattern, &c->cost)) {
+  if (auto_direct_kind(ctx, core) == &lac_kind_direct &&
+      (!c->cost.is_costly || lac_auto_is_in_doubt(core->pattern, &c->cost))) {
     LAC_TRY(lac_auto_analyse(ctx, core, &c->cost, &is_known));
   }
   c->begins_iterating = c->cost.is_costly;
@@ -94,7 +111,7 @@ static lac_status auto_analyse(lac_context *ctx, lac_solver_core *core) {
   if (!c->begins_iterating) LAC_TRY(auto_weigh(ctx, core));
   if (!c->begins_iterating) {
     snprintf(c->why, sizeof c->why, "there is no room for a direct factor");
-    LAC_TRY(lac_core_inner(ctx, core, &lac_kind_direct, "chosen", &direct));
+    LAC_TRY(lac_core_inner(ctx, core, auto_direct_kind(ctx, core), "chosen", &direct));
     c->direct = direct;
   }
 done:
@@ -110,7 +127,7 @@ static void auto_foresee(const lac_solver_core *core, lac_report *report) {
   const lac_auto_core *c = core->part;
 
   if (!c->begins_iterating) {
-    lac_kind_direct.foresee(c->direct, report);
+    c->direct->table->foresee(c->direct, report);
     return;
   }
   report->method = lac_kind_flexible_cg.name;
@@ -183,6 +200,10 @@ static const lac_factor *auto_like(const lac_factor *like, const lac_solver_tabl
   return taken && taken->core->table == kind ? taken : NULL;
 }
 
+static const lac_factor *auto_like_direct(const lac_context *ctx, const lac_factor *f, const lac_factor *like) {
+  return auto_like(like, auto_direct_kind(ctx, f->core));
+}
+
 /// *lacks_room: it was refused for that before it began, and something else may do.
 static lac_status auto_direct(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f,
                               bool *lacks_room) {
@@ -190,7 +211,7 @@ static lac_status auto_direct(lac_context *ctx, const lac_linear *a, const lac_f
   lac_solver_core *core = NULL;
   lac_shortage shortage = LAC_SHORT_OF_NOTHING;
 
-  LAC_TRY(lac_core_inner(ctx, f->core, &lac_kind_direct, "chosen", &core));
+  LAC_TRY(lac_core_inner(ctx, f->core, auto_direct_kind(ctx, f->core), "chosen", &core));
   LAC_TRY(lac_factor_make(ctx, f->function, core, a, like, like != NULL, &shortage, &lac_auto_of(f)->taken));
   lac_factor_say(f, "%s", lac_auto_of(f)->taken->reason);
 done:
@@ -248,8 +269,8 @@ static lac_status auto_by_values(lac_context *ctx, const lac_linear *a, const la
   if (suits && learnt) finding = learnt;
   if (suits && !learnt) LAC_TRY(auto_jumps(ctx, &own, f, &finding));
   if (lac_auto_may_go_direct(f->core) && *finding) {
-    LAC_TRY(auto_direct_after_all(ctx, &own, by_choices ? auto_like(like, &lac_kind_direct) : NULL, finding, f,
-                                  &lacks_room));
+    LAC_TRY(
+        auto_direct_after_all(ctx, &own, by_choices ? auto_like_direct(ctx, f, like) : NULL, finding, f, &lacks_room));
     if (lacks_room && !suits) LAC_TRY(auto_refuse(ctx, f, finding));
   }
   if (!lac_auto_of(f)->taken) LAC_TRY(auto_iterate(ctx, &own, like, f));
@@ -269,7 +290,7 @@ static lac_status auto_take(lac_context *ctx, const lac_linear *a, const lac_fac
     LAC_TRY(auto_by_values(ctx, a, like, by_choices, f));
     goto done;
   }
-  made = auto_direct(ctx, a, by_choices ? auto_like(like, &lac_kind_direct) : NULL, f, &lacks_room);
+  made = auto_direct(ctx, a, by_choices ? auto_like_direct(ctx, f, like) : NULL, f, &lacks_room);
   if (!lacks_room) LAC_TRY(made);
   if (!lacks_room) goto done;
   auto_quote(ctx, refusal);

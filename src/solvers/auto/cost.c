@@ -36,6 +36,7 @@ static const double cost_doubt = 8;       // a guess so near the border may be o
 static const double cost_looking = 0.25;  // of iterating is what an analysis may take that only decides
 
 enum { COST_SMALL = 10000 };  // rows: up to so many it is always solved directly
+enum { COST_BAND = 64 };      // diagonals, up to which a matrix is solved directly, wherever it is
 enum { COST_DENSE = 10 };     // times sqrt(n) entries make a row dense
 enum { COST_SAMPLES = 512 };  // rows that are looked at for entries without a mirror
 
@@ -261,6 +262,9 @@ lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_au
   if (!out->is_grid) {
     LAC_TRY(lac_pattern_band(ctx, pattern, &band));
     if (band->low >= 0 || band->high <= 0) goto done;  // triangular
+    out->is_away = !lac_context_is_host(ctx) && band->high - band->low > COST_BAND && lac_multigrid_takes(ctx, pattern);
+    out->is_costly = out->is_away;
+    if (out->is_away) goto done;  // without a search: nothing is read on the host
     LAC_TRY(cost_width(ctx, pattern, out));
     if (!out->is_lopsided) LAC_TRY(lac_multigrid_is_grid(ctx, pattern, &out->is_grid));
   }

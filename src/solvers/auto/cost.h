@@ -15,7 +15,7 @@ typedef struct lac_auto_cost {
   bool is_lopsided;          // entries of the pattern lack their mirrors, by a sample of rows
   bool has_both;
   bool is_grid;  // it has a multigrid of its own (lac_multigrid_is_grid)
-  bool is_away;  // and it has it on a device, while a direct factor would be made on the host
+  bool is_away;  // it has multigrid on a device, while a direct factor would be made on the host
   double share;  // remaining work of a direct solution, relative to iterating
   bool is_costly;
   bool is_exact;  // by an ordering and an analysis; else a guess, which may be ten times too large or too small

@@ -16,9 +16,10 @@
 #include "solvers/direct/direct.h"
 #include "solvers/direct/method/certainty.h"
 
-const char lac_direct_singular_ways[] =
-    "give its null space (iteration.null_space, with method = \"auto\" or a Krylov method), add to its diagonal, or "
-    "take what comes (accept_singular)";
+#define CERTAIN_WAYS \
+  "give its null space (iteration.null_space, with method = \"auto\" or a Krylov method), add to its diagonal, or "
+const char lac_direct_singular_ways[] = CERTAIN_WAYS "take what comes (accept_singular)";
+const char lac_direct_pivot_ways[] = CERTAIN_WAYS "solve a damped least-squares problem (lac_lstsq)";
 
 // The estimates are from below, and rarely less than a third.
 static const double CERTAIN_MARGIN = 3;

@@ -94,8 +94,9 @@ lac_status lac_direct_certain(const lac_factor *f, const lac_solved *solved, lac
 lac_status lac_direct_certain_partner(lac_context *ctx, const char *function, bool (*is_able)(const lac_factor *f),
                                       const lac_factor **f);
 
-/// The ways out of LAC_ERR_SINGULAR and LAC_ERR_INTERRUPTED.
-extern const char lac_direct_singular_ways[], lac_direct_interrupted_ways[];
+/// The ways out of LAC_ERR_SINGULAR, of a result and of a factorisation, which nothing can accept without a pivot; and
+/// of LAC_ERR_INTERRUPTED.
+extern const char lac_direct_singular_ways[], lac_direct_pivot_ways[], lac_direct_interrupted_ways[];
 
 // -- by one method (numerics.c) --------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_t
   char which[64] = "";
   const char *way_out = "";
   if (status == LAC_ERR_DEFINITE) way_out = "use method = \"ldlt\", or method = \"auto\" which falls back to it";
-  if (status == LAC_ERR_SINGULAR) way_out = lac_direct_singular_ways;
+  if (status == LAC_ERR_SINGULAR) way_out = lac_direct_pivot_ways;
   if (status == LAC_ERR_CONVERGENCE) way_out = "use method = \"pivoting_lu\", which may pivot anywhere";
   if (status == LAC_ERR_NONFINITE) way_out = "scale the values, or use a wider dtype";
   if (status == LAC_ERR_INTERRUPTED) way_out = lac_direct_interrupted_ways;

@@ -10,7 +10,10 @@
 #include "solvers/direct/dense/dense.h"
 #include "solvers/direct/direct.h"
 #include "solvers/direct/order/ordering.h"
+#include "solvers/engines/cudss/library.h"
 #include "solvers/engines/engine.h"
+
+extern const lac_solver_table lac_kind_cudss;
 
 enum { ENGINE_KINDS = 8 };  // that a plug-in may bring
 
@@ -22,7 +25,7 @@ typedef struct engine_plugin {
 } engine_plugin;
 
 /// A kind, the plug-in that brings it, what serves where that is missing, and the flags of the options that it reads,
-/// which are known before it is loaded.
+/// which are known before it is loaded. cuDSS needs no plug-in: its library is loaded as it is.
 typedef struct engine_entry {
   const char *kind, *name;
   engine_plugin *plugin;
@@ -46,6 +49,7 @@ static const engine_entry engine_entries[] = {
     {"umfpack", "UMFPACK", &engine_suitesparse, "lu", LAC_READS_ORDERING | LAC_READS_PIVOTING},
     {"klu", "KLU", &engine_suitesparse, "lu", LAC_READS_ORDERING | LAC_READS_PIVOTING},
     {"mumps", "MUMPS", &engine_mumps, "lu", LAC_READS_ORDERING | LAC_READS_PIVOTING},
+    {"cudss", "cuDSS", NULL, "direct", 0},
 };
 
 static pthread_mutex_t engine_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -109,7 +113,35 @@ const char *lac_engine_name(int i) {
   return i < count ? engine_entries[i].kind : NULL;
 }
 
+const lac_solver_table *lac_engine_on_device(const lac_space *space) {
+  char why[LAC_WHY_SIZE];
+  return strcmp(space->backend, "cuda") == 0 && lac_cudss_find(why, sizeof why) ? &lac_kind_cudss : NULL;
+}
+
+void lac_engine_suggest(const char *name, const char *path) {
+  if (name && strcmp(name, lac_kind_cudss.name) == 0) lac_cudss_suggest(path);
+}
+
+const char *lac_engine_version(const char *name) {
+  char why[LAC_WHY_SIZE];
+  const cudss_library *l = name && strcmp(name, lac_kind_cudss.name) == 0 ? lac_cudss_find(why, sizeof why) : NULL;
+  return l ? l->version : "";
+}
+
 unsigned lac_engine_flags(int i) { return engine_entries[i].reads | LAC_DIRECT_FLAGS; }
+
+static lac_status engine_need_cudss(lac_context *ctx, const char *function) {
+  lac_status status = LAC_OK;
+  char why[LAC_WHY_SIZE];
+
+  LAC_CHECK(lac_cudss_find(why, sizeof why), LAC_ERR_UNSUPPORTED,
+            "%s: cuDSS cannot be used: neither libcudss.so.1 nor libcudss.so.0 could be loaded (%s); pip install "
+            "nvidia-cudss-cu13 (CUDA 12: nvidia-cudss-cu12), name the library in LACUNA_CUDSS, or use method = "
+            "\"direct\"",
+            function, why);
+done:
+  return status;
+}
 
 lac_status lac_engine_kind(lac_context *ctx, const char *function, const char *name, const lac_solver_table **out) {
   lac_status status = LAC_OK;
@@ -121,6 +153,11 @@ lac_status lac_engine_kind(lac_context *ctx, const char *function, const char *n
     if (strcmp(engine_entries[i].kind, name) == 0) entry = &engine_entries[i];
   }
   if (!entry) goto done;
+  if (!entry->plugin) {
+    LAC_TRY(engine_need_cudss(ctx, function));
+    *out = &lac_kind_cudss;
+    goto done;
+  }
   *out = engine_lookup(entry, why);
   LAC_CHECK(*out, LAC_ERR_UNSUPPORTED,
             "%s: %s cannot be used: liblacuna_%s.so, by which it is called, could not be loaded (%s); install %s "

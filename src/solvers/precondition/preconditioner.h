@@ -103,6 +103,9 @@ lac_status lac_multigrid_is_grid(lac_context *ctx, const lac_pattern *pattern, b
 /// That grid; its width is 0 where there is none.
 lac_status lac_multigrid_grid(lac_context *ctx, const lac_pattern *pattern, lac_grid *out);
 
+/// Whether multigrid takes a pattern in the memory space of a context, whatever its values: by pairs.
+bool lac_multigrid_takes(lac_context *ctx, const lac_pattern *pattern);
+
 /// Look for nodes, on a backend with the kernels of smoothed aggregation; how many unknowns they have, 1 where there
 /// are no nodes, or they are not known yet.
 lac_status lac_nodes_find(lac_context *ctx, const lac_setup *setup, lac_nodes **out);

@@ -48,7 +48,7 @@ done:
 // -- what is not Hermitian -------------------------------------------------------------------------------------------
 
 const char *lac_survey_symmetry_ways(const lac_survey *survey) {
-  return survey->is_unpaired ? "or, where one triangle stands for the whole matrix, store the other one too"
+  return survey->is_unpaired ? "or, where one triangle stands for the whole matrix, add the other one (lac_mirror)"
                              : "or, where it should be Hermitian, take the mean of the values and their transpose, or "
                                "say assume_hermitian";
 }

@@ -11,10 +11,10 @@ from .arithmetic import UNARY
 from .shapes import cat, stack
 
 _BINARY = {
-    "matmul": "matmul", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "add": "add", "sub": "sub", "subtract": "sub",
-    "mul": "mul", "multiply": "mul", "div": "truediv", "divide": "truediv", "true_divide": "truediv",
-    "truediv": "truediv", "floor_divide": "floordiv", "floordiv": "floordiv", "remainder": "mod", "mod": "mod",
-    "pow": "pow", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+    "matmul": "matmul", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "_sparse_mm": "matmul", "add": "add",
+    "sub": "sub", "subtract": "sub", "mul": "mul", "multiply": "mul", "div": "truediv", "divide": "truediv",
+    "true_divide": "truediv", "truediv": "truediv", "floor_divide": "floordiv", "floordiv": "floordiv", "remainder":
+    "mod", "mod": "mod", "pow": "pow", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
 }  # fmt: skip
 _METHODS = frozenset(UNARY) | frozenset(
     "logical_and logical_or logical_xor clamp conj clone detach sum mean prod amax amin trace diagonal tril triu det "
@@ -22,6 +22,7 @@ _METHODS = frozenset(UNARY) | frozenset(
 )
 
 
+_LINALG = {"linalg_det": "det", "linalg_slogdet": "slogdet"}
 _JOINED = {"stack": stack, "cat": cat, "concat": cat, "concatenate": cat}
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
@@ -73,6 +74,11 @@ class Dispatched:
             return _JOINED[name](*args, **(kwargs or {}))
         if name == "linalg_solve":
             return _solved(*args, **(kwargs or {}))
+        if name == "softmax":
+            return _softmax(*args, **(kwargs or {}))
+        if name == "linear":
+            return _linear(*args, **(kwargs or {}))
+        name = _LINALG.get(name, name)
         if name in _METHODS and args and isinstance(args[0], cls):
             return getattr(args[0], name)(*args[1:], **(kwargs or {}))
         return NotImplemented
@@ -99,6 +105,21 @@ def _solved(A, B, *, left=True, out=None):
         raise ArgumentError("SparseTensor: torch.linalg.solve of a sparse matrix has no left=False and no out; "
                             'A.solve(b, op="T") solves with the transpose')  # fmt: skip
     return A.solve(B)
+
+
+def _softmax(tensor, dim=None, dtype=None, _stacklevel=3):
+    """torch.softmax and that of torch.nn.functional, which warns where there is no dim."""
+    if dim is None:
+        raise ArgumentError("SparseTensor: softmax needs dim, the dimension whose numbers add up to 1")
+    return (tensor if dtype is None else tensor.to(dtype)).softmax(dim)
+
+
+def _linear(x, weight, bias=None):
+    """torch.nn.functional.linear with a sparse weight: x A^T + bias."""
+    if not isinstance(weight, Dispatched) or isinstance(bias, Dispatched):
+        raise ArgumentError("SparseTensor: torch.nn.functional.linear takes it as its weight alone")
+    y = x @ weight.T
+    return y if bias is None else y + bias
 
 
 def _applied(cls, name, first, second):

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from ..._derived import derived, made_once
-from ...errors import ArgumentError, ShapeError
+from ...errors import ArgumentError
 from .structure import Structure, moved
 
 _BOOLS = (torch.bool, np.dtype(bool))
@@ -42,7 +42,7 @@ class Indexing:
         if dots:
             index[dots[0] : dots[0] + 1] = [slice(None)] * (count + 1 - len(index))
         if len(index) > count or len(dots) > 1:
-            raise ShapeError(f"SparseTensor: an index for {len(index)} dimensions; batch and matrix have {count}")
+            raise IndexError(f"SparseTensor: an index for {len(index)} dimensions; batch and matrix have {count}")
         index += [slice(None)] * (count - len(index))
         for one in index[:-2]:
             if getattr(one, "ndim", 0) > 1 and one.dtype in _BOOLS:
@@ -78,20 +78,28 @@ def _span(index, size, what):
     return at % size, at % size + 1
 
 
-def _listed(index, size):
+def _counted(lines, size, what):
+    """Numbers of lines as a tuple, those below 0 counted from the end."""
+    for at in lines:
+        if not -size <= at < size:
+            raise IndexError(f"SparseTensor: {what} {at} of {size}")
+    return tuple([at % size for at in lines])
+
+
+def _listed(index, size, what):
     """Any index of lines as a tuple of them, None for all."""
     if _is_whole(index, size):
         return None
     if isinstance(index, slice):
         return tuple(range(*index.indices(size)))
     if isinstance(index, (list, tuple)) and all([type(one) is int for one in index]):
-        return tuple(index)
+        return _counted(index, size, what)
     index = index.cpu() if isinstance(index, torch.Tensor) else torch.as_tensor(index)
     if index.ndim != 1 or index.dtype.is_floating_point or index.dtype.is_complex:
         raise ArgumentError(f"SparseTensor: {index.dtype} of shape {tuple(index.shape)} in an index; rows and columns "
                             "are chosen by one dimension of integers or bools")  # fmt: skip
     if index.dtype != torch.bool:
-        return tuple(index.tolist())
+        return _counted(index.tolist(), size, what)
     if len(index) != size:
         raise IndexError(f"SparseTensor: a mask of {len(index)} in an index; the matrix has {size} there")
     return tuple(index.nonzero()[:, 0].tolist())
@@ -116,7 +124,7 @@ def _submatrix(tensor, pattern, rows, columns, spans):
         derive = made_once if is_line else derived
         return tensor._moved_to(derive("submatrix", (pattern.key,), *spans[0], *spans[1]))
     spans = [index if span is None else slice(*span) for index, span in zip((rows, columns), spans)]
-    lists = [_listed(index, size) for index, size in zip(spans, pattern.shape)]
+    lists = [_listed(*given) for given in zip(spans, pattern.shape, ("row", "column"))]
     chosen, back = made_once("select", (pattern.key,), *lists)
     values = moved(back, tensor.slots(), tensor.trailing, "T")
     return tensor._on(Structure(chosen), values, tensor.trailing)

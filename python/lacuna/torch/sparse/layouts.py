@@ -51,7 +51,7 @@ class Layouts:
         if batch:
             item = torch.arange(batch.numel(), device=self.device).repeat_interleave(self.structure.count)
             sides = torch.cat([torch.stack(torch.unravel_index(item, batch)), sides.repeat(1, batch.numel())])
-        return Places(torch.sparse_coo, (sides,), self.shape, self.is_coalesced)
+        return Places(torch.sparse_coo, (sides,), self.shape, self.is_coalesced())
 
     to_torch_sparse = to_sparse_coo
 

@@ -51,7 +51,6 @@ class Shapes:
             self.structure.by_slots(), self.slots(), self.trailing
         )
 
-    @property
     def is_coalesced(self):
         """Whether entries are in the order of slots, each place once."""
         return self.structure.entries is None

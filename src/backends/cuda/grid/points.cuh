@@ -7,6 +7,7 @@
 
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/grid/grid.h"
+#include "backends/cuda/parts.cuh"
 
 namespace lac_cuda {
 
@@ -59,26 +60,6 @@ __device__ inline bool has_point(const cuda_grid &g, int64_t y, int64_t x, int c
 }
 
 // -- numbers ---------------------------------------------------------------------------------------------------------
-
-template <class R>
-__device__ R times(R x, R by) {
-  return x * by;
-}
-template <class R>
-__device__ Complex<R> times(Complex<R> x, R by) {
-  return {x.re * by, x.im * by};
-}
-
-__device__ inline double real_of(double x) { return x; }
-__device__ inline double imag_of(double) { return 0; }
-template <class R>
-__device__ double real_of(Complex<R> x) {
-  return x.re;
-}
-template <class R>
-__device__ double imag_of(Complex<R> x) {
-  return x.im;
-}
 
 /// x - a y, in one rounding for reals.
 __device__ inline float less(float x, float a, float y) { return fmaf(-a, y, x); }

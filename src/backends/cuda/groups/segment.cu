@@ -5,7 +5,7 @@
 ///     logsumexp   y_j = log(sum of exp(x_i) over the group of j)      softmax   y_i = exp(x_i) / that sum
 ///     extreme     y_j = max or min of x_i over the group of j         ties      y_i = 1 / n for each of its n extremes
 ///
-/// Short groups: a block brings the numbers of its groups to shared memory and back, side by side, and a thread has a
+/// Short groups: a warp brings the numbers of its groups to shared memory and back, side by side, and a lane has a
 /// group. Longer ones: a part of a warp, a warp or a block to a group, which it holds in registers. Each number is read
 /// once, each exponential taken once. Uneven groups: one pass over pieces (lines.cuh) for the extremes, one for the
 /// sums, one over the inputs.
@@ -55,45 +55,84 @@ __global__ void __launch_bounds__(BLOCK) segment_teams(const __grid_constant__ J
   }
 }
 
-/// Bytes of the numbers of a block's groups in shared memory.
-constexpr int ROOM_BYTES = 24576;
+constexpr int ROOM = 320;   // numbers of a warp's groups in shared memory
+constexpr int AT_ONCE = 5;  // of them on their way for each lane
+
+/// The numbers [first, first + count) of all groups from memory to shared memory and back, by a warp. The last one
+/// stands in for those behind it, so that no load waits for a branch.
+template <class T, class I>
+__device__ void bring(const Job<T, I> &job, const T *__restrict__ x, int64_t first, int count, int lane, T *numbers) {
+  for (int top = 0; top < count; top += AT_ONCE * 32) {
+    T value[AT_ONCE];
+    auto place = [&](int r) {
+      int i = top + r * 32 + lane;
+      return first + (i < count ? i : count - 1);
+    };
+    if (job.sources) {
+#pragma unroll
+      for (int r = 0; r < AT_ONCE; ++r) value[r] = x[load_once(job.sources + place(r))];
+    } else {
+#pragma unroll
+      for (int r = 0; r < AT_ONCE; ++r) value[r] = load_once(x + place(r));
+    }
+#pragma unroll
+    for (int r = 0; r < AT_ONCE; ++r) {
+      int i = top + r * 32 + lane;
+      if (i < count) numbers[with_gaps<T>(i)] = value[r];
+    }
+  }
+}
+template <class T, class I>
+__device__ void take_away(const Job<T, I> &job, T *__restrict__ y, int64_t first, int count, int lane,
+                          const T *numbers) {
+#pragma unroll 1
+  for (int i = lane; i < count; i += 32)
+    store_once(y + (job.sources ? job.sources[first + i] : first + i), numbers[with_gaps<T>(i)]);
+}
+
+/// The groups of a warp, one to a lane, whose numbers are where `fits` says.
+template <cuda_reduction WHAT, class T, class I>
+__device__ void reduce_lane(const Job<T, I> &job, const T *x, T *y, const WarpLines<I> &groups, bool fits, I first,
+                            T *numbers) {
+  Team<1> team;
+  int lane = static_cast<int>(threadIdx.x) % 32;
+  I length = groups.end - groups.begin;
+  bool are_few = __all_sync(ALL_LANES, length <= FEW);
+  if (lane >= groups.span.count) return;
+  Segment<T> s = {job.sign, zeros_of(job.full, length), y + groups.span.first + lane};
+  Staged<T> staged = {numbers, static_cast<int>(groups.begin - first), static_cast<int>(groups.end - first)};
+  if (fits && are_few) {
+    Few<T> few(staged);
+    reduce_group<WHAT>(team, s, few);
+  } else if (fits) {
+    reduce_group<WHAT>(team, s, staged);
+  } else {
+    Walked<1, T, I> walked = {x, y, job.sources, groups.begin, groups.end, 0};
+    reduce_group<WHAT>(team, s, walked);
+  }
+}
 
 template <cuda_reduction WHAT, class T, class I>
-__global__ void __launch_bounds__(BLOCK) segment_short(const __grid_constant__ Job<T, I> job) {
-  constexpr int ROOM = ROOM_BYTES / sizeof(T);
+__global__ void __launch_bounds__(BLOCK, sizeof(T) == 4 ? 5 : 4)
+    segment_short(const __grid_constant__ Job<T, I> job, const __grid_constant__ Tiles tiles, int64_t turns) {
   constexpr bool EACH = WHAT == CUDA_SOFTMAX || WHAT == CUDA_TIES;
-  __shared__ T numbers[ROOM + ROOM / (128 / sizeof(T)) + 1];
-  Team<1> team;
-  int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
+  __shared__ T room[WARPS][with_gaps<T>(ROOM)];
+  int lane = static_cast<int>(threadIdx.x) % 32;
+  T *numbers = room[threadIdx.x / 32];
   for (int64_t b = blockIdx.y; b < job.items; b += gridDim.y) {
     const T *x = job.x + b * job.inputs;
     T *y = job.y + b * (EACH ? job.inputs : job.outputs);
-    for (int64_t top = static_cast<int64_t>(blockIdx.x) * BLOCK; top < job.outputs; top += step) {
-      int64_t j = top + threadIdx.x, bottom = top + BLOCK < job.outputs ? top + BLOCK : job.outputs;
-      int64_t first = job.offsets[top], last = job.offsets[bottom];
-      int64_t begin = j < bottom ? job.offsets[j] : last, end = j < bottom ? job.offsets[j + 1] : last;
+    for_warp_lines(tiles, turns, job.offsets, [&](const WarpLines<I> &groups) {
+      I first = groups.first(), last = groups.last();
       bool fits = last - first <= ROOM;
       int count = fits ? static_cast<int>(last - first) : 0;
-#pragma unroll 4
-      for (int i = static_cast<int>(threadIdx.x); i < count; i += BLOCK)
-        numbers[with_gaps<T>(i)] = x[job.sources ? job.sources[first + i] : first + i];
-      __syncthreads();
-      Segment<T> s = {job.sign, zeros_of(job.full, end - begin), y + j};
-      if (j < bottom && fits) {
-        Staged<T> staged = {numbers, static_cast<int>(begin - first), static_cast<int>(end - first)};
-        reduce_group<WHAT>(team, s, staged);
-      } else if (j < bottom) {
-        Walked<1, T, I> walked = {x, y, job.sources, begin, end, 0};
-        reduce_group<WHAT>(team, s, walked);
-      }
-      __syncthreads();
-      if constexpr (EACH) {
-#pragma unroll 4
-        for (int i = static_cast<int>(threadIdx.x); i < count; i += BLOCK)
-          y[job.sources ? job.sources[first + i] : first + i] = numbers[with_gaps<T>(i)];
-        __syncthreads();
-      }
-    }
+      bring(job, x, first, count, lane, numbers);
+      __syncwarp();
+      reduce_lane<WHAT>(job, x, y, groups, fits, first, numbers);
+      __syncwarp();
+      if constexpr (EACH) take_away(job, y, first, count, lane, numbers);
+      __syncwarp();
+    });
   }
 }
 
@@ -224,7 +263,8 @@ cudaError_t start_teams(cudaStream_t stream, const Job<T, I> &job) {
 }
 
 template <cuda_reduction WHAT, class T, class I>
-cudaError_t start_groups(cudaStream_t stream, const Job<T, I> &job, int64_t mean) {
+cudaError_t start_groups(cudaStream_t stream, const Job<T, I> &job, const cuda_lengths *l) {
+  int64_t mean = cuda_mean_length(l);
   constexpr bool EACH = WHAT == CUDA_SOFTMAX || WHAT == CUDA_TIES;
   if (EACH && job.sources) {  // inputs may be dropped
     cudaError_t error = cudaMemsetAsync(job.y, 0, static_cast<size_t>(job.items * job.inputs) * sizeof(T), stream);
@@ -232,8 +272,10 @@ cudaError_t start_groups(cudaStream_t stream, const Job<T, I> &job, int64_t mean
   }
   if (job.outputs == 0) return cudaSuccess;
   if (mean <= 8) {
-    dim3 grid(blocks(ceil_div(job.outputs, BLOCK), MAX_X), blocks(job.items, MAX_YZ));
-    return launch(segment_short<WHAT, T, I>, grid, stream, job);
+    Tiles tiles = tiles_of(l, WARPS, 32);
+    int64_t turns = turns_of(tiles);
+    dim3 grid(blocks(ceil_div(tiles.count(), turns), MAX_X), blocks(job.items, MAX_YZ));
+    return launch(segment_short<WHAT, T, I>, grid, stream, job, tiles, turns);
   }
   if (mean <= 32) return start_teams<WHAT, 8, 8>(stream, job);
   if (mean <= 128) return start_teams<WHAT, 32, 8>(stream, job);
@@ -243,7 +285,7 @@ cudaError_t start_groups(cudaStream_t stream, const Job<T, I> &job, int64_t mean
 template <cuda_reduction WHAT, class T, class I>
 cudaError_t start(cudaStream_t stream, const Job<T, I> &job, const cuda_lengths *l, void *scratch) {
   if (cuda_lengths_are_uneven(l, job.items)) return start_uneven<WHAT>(stream, job, l, scratch);
-  return start_groups<WHAT>(stream, job, cuda_mean_length(l));
+  return start_groups<WHAT>(stream, job, l);
 }
 
 template <class F>

@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "backends/cuda/groups/groups.h"
-#include "backends/cuda/grid.cuh"
+#include "backends/cuda/access.cuh"
 
 namespace lac_cuda {
 
@@ -146,13 +146,7 @@ struct Held {
   __device__ void give(T &, int64_t i, T result) { y[i] = result; }
 };
 
-/// Numbers in shared memory leave gaps, so that threads which step through groups of one length meet different banks.
-template <class T>
-__device__ int with_gaps(int i) {
-  return i + i / (128 / static_cast<int>(sizeof(T)));
-}
-
-/// Shared memory: a thread has all numbers of its group, and the block moves the results.
+/// Shared memory: a thread has all numbers of its group, and its warp moves the results.
 template <class T>
 struct Staged {
   static constexpr bool KEEPS = true;
@@ -164,6 +158,32 @@ struct Staged {
     for (int i = begin; i < end; ++i) f(numbers[with_gaps<T>(i)], int64_t{i});
   }
   __device__ void give(T &value, int64_t, T result) { value = result; }
+};
+
+/// The same of a group of up to FEW numbers, which are in registers meanwhile.
+constexpr int FEW = 8;
+template <class T>
+struct Few {
+  static constexpr bool KEEPS = true;
+  T *numbers;
+  int begin, count;
+  T value[FEW];
+
+  __device__ explicit Few(const Staged<T> &from)
+      : numbers(from.numbers), begin(from.begin), count(from.end - from.begin) {
+#pragma unroll
+    for (int r = 0; r < FEW; ++r) {
+      if (r < count) value[r] = numbers[with_gaps<T>(begin + r)];
+    }
+  }
+  template <class F>
+  __device__ void each(F f) {
+#pragma unroll
+    for (int r = 0; r < FEW; ++r) {
+      if (r < count) f(value[r], int64_t{begin + r});
+    }
+  }
+  __device__ void give(T &, int64_t i, T result) { numbers[with_gaps<T>(static_cast<int>(i))] = result; }
 };
 
 // -- one group -------------------------------------------------------------------------------------------------------
@@ -206,12 +226,23 @@ __device__ void powers_of(const Team<G> &team, const Segment<T> &s, T most, H &h
   }
 }
 
+/// The largest number of a group, with its sign; NaN where one is, unless it shows in a sum.
+template <cuda_reduction WHAT, class T, int G, class H>
+__device__ T most_of(const Team<G> &team, const Segment<T> &s, H &holder) {
+  T most = least<T>(s.zeros);
+  if constexpr (WHAT == CUDA_LOGSUMEXP || WHAT == CUDA_SOFTMAX) {
+    holder.each([&](T &value, int64_t) { most = value > most ? value : most; });
+    return team.all(most, [](T x, T y) { return y > x ? y : x; });
+  } else {
+    holder.each([&](T &value, int64_t) { most = larger(most, s.sign * value); });
+    return team.all(most, [](T x, T y) { return larger(x, y); });
+  }
+}
+
 /// A group by its team; all of its lanes come here together.
 template <cuda_reduction WHAT, class T, int G, class H>
 __device__ void reduce_group(const Team<G> &team, const Segment<T> &s, H &holder) {
-  T most = least<T>(s.zeros);
-  holder.each([&](T &value, int64_t) { most = larger(most, s.sign * value); });
-  most = team.all(most, [](T x, T y) { return larger(x, y); });
+  T most = most_of<WHAT>(team, s, holder);
   if constexpr (WHAT == CUDA_EXTREME) {
     if (team.lane == 0) *s.result = s.sign * most;
   } else if constexpr (WHAT == CUDA_TIES) {

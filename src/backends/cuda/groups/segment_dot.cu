@@ -53,11 +53,19 @@ struct Dots {
   __device__ int64_t items() const { return batch.kept.count; }
   __device__ Offsets at(int64_t b) const { return locate(batch.kept, b); }
   __device__ Value term(Offsets base, int64_t p) const {
-    int64_t i = sources ? sources[p] : p;
     Value sum = zero<Value>();
-    for_summands<SUMS>(batch.summed, base,
-                       [&](Offsets at) { sum = sum + cast<Value>(u[at.x + i]) * conj_of(cast<Value>(v[at.y + i])); });
+    for_summands<SUMS>(batch.summed, base, [&](Offsets at) { sum = sum + product(gather(at, look(at, p))); });
     return sum;
+  }
+
+  using Entry = int64_t;
+  struct Factors {
+    T u, v;
+  };
+  __device__ Entry look(Offsets, int64_t p) const { return sources ? sources[p] : p; }
+  __device__ Factors gather(Offsets at, Entry i) const { return {u[at.x + i], v[at.y + i]}; }
+  __device__ Value product(const Factors &factors) const {
+    return cast<Value>(factors.u) * conj_of(cast<Value>(factors.v));
   }
   __device__ void put(int64_t b, int64_t j, Value sum) const { s[b * outputs + j] = cast<T>(sum); }
   __device__ void add(int64_t b, int64_t j, Value carried) const {

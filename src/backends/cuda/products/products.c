@@ -12,6 +12,56 @@ static int64_t core_size(const lac_array *x) { return x->meta.shape[x->meta.ndim
 
 // -- op(A) x ---------------------------------------------------------------------------------------------------------
 
+/// Rows from which on the order in which they are taken up is worth a look at the pattern.
+enum { MANY_ROWS = 1 << 16 };
+
+/// How far the rows of a pattern reach (stride.cu): looked for once and kept with the pattern.
+typedef struct kept_stride {
+  lac_object object;
+  int64_t stride;
+} kept_stride;
+
+static void stride_free(lac_object *object) { lac_free(object); }
+
+static const lac_kind stride_kind = {"cuda stride", stride_free};
+
+static lac_status stride_find(lac_context *ctx, const lac_pattern *p, int64_t *stride) {
+  lac_status status = LAC_OK;
+  cuda_scratch word = {NULL, 0};
+  cuda_rows rows;
+  cuda_scope scope;
+
+  LAC_TRY(cuda_rows_of(ctx, p, false, &rows));
+  LAC_TRY(cuda_scratch_take(ctx, "spmm", sizeof *stride, &word));
+  scope = cuda_begin(ctx);
+  LAC_TRY(cuda_end(ctx, scope, cuda_launch_stride(ctx->stream, &rows, word.data), "spmm"));
+  LAC_TRY(ctx->backend->download(ctx, stride, word.data, sizeof *stride));
+done:
+  cuda_scratch_release(ctx, &word);
+  return status;
+}
+
+/// A^T reaches as far as A. 0 where a look would not pay, or cannot be had while the stream is captured.
+static lac_status stride_of(lac_context *ctx, const lac_pattern *p, int64_t *out) {
+  lac_status status = LAC_OK;
+  kept_stride *kept = NULL;
+
+  *out = 0;
+  if (p->rows < MANY_ROWS || p->rows != p->cols) goto done;
+  kept = (kept_stride *)lac_pattern_find_cached(p, &stride_kind, NULL, NULL);
+  if (!kept) {
+    if (cuda_is_captured(ctx)) goto done;
+    LAC_ALLOC(kept, 1);
+    lac_object_init(&kept->object, &stride_kind);
+    LAC_TRY(stride_find(ctx, p, &kept->stride));
+    LAC_TRY(lac_pattern_add_cached(ctx, p, &kept->object, (int64_t)sizeof *kept));
+  }
+  *out = kept->stride;
+done:
+  lac_object_release(kept);
+  return status;
+}
+
 static lac_status matrix_of(lac_context *ctx, const lac_pattern *p, lac_form form, cuda_matrix *out) {
   lac_status status = LAC_OK;
   bool transposed = lac_form_transposes(form);
@@ -19,6 +69,7 @@ static lac_status matrix_of(lac_context *ctx, const lac_pattern *p, lac_form for
 
   LAC_TRY(cuda_rows_of(ctx, p, transposed, &m.rows));
   LAC_TRY(cuda_lengths_of(ctx, transposed ? p->t_offsets : p->offsets, p->nnz, &m.lengths));
+  LAC_TRY(stride_of(ctx, p, &m.lengths.stride));
   *out = m;
 done:
   return status;
@@ -94,30 +145,48 @@ done:
   return status;
 }
 
-lac_status cuda_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s) {
+static lac_status sddmm_blocks(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v,
+                               lac_array *s) {
   lac_status status = LAC_OK;
   cudaError_t error = cudaSuccess;
-  bool has_blocks = lac_pattern_has_blocks(p);
-  const int core[] = {2, 2, has_blocks ? 3 : 1};
+  const int core[] = {2, 2, 3};
   cuda_block block = {p->br, p->bc, 0};
+  cuda_batch batch = cuda_batch_of(u, v, s, core, core_size(u), core_size(v));
   cuda_index rows_of, columns;
-  cuda_batch batch;
   cuda_scope scope;
 
-  if (s->count == 0) return LAC_OK;
   LAC_TRY(slots_of(ctx, p, &rows_of, &columns));
-  batch = cuda_batch_of(u, v, s, core, core_size(u), core_size(v));
   scope = cuda_begin(ctx);
-  if (has_blocks) {
-    error = cuda_launch_block_sddmm(ctx->stream, s->meta.dtype, p->nnz, rows_of, columns, block, &batch, last_size(u),
-                                    u->storage->data, v->storage->data, s->storage->data);
-  } else {
-    error = cuda_launch_sddmm(ctx->stream, s->meta.dtype, p->nnz, rows_of, columns, &batch, last_size(u),
-                              u->storage->data, v->storage->data, s->storage->data);
-  }
+  error = cuda_launch_block_sddmm(ctx->stream, s->meta.dtype, p->nnz, rows_of, columns, block, &batch, last_size(u),
+                                  u->storage->data, v->storage->data, s->storage->data);
   LAC_TRY(cuda_end(ctx, scope, error, "sddmm"));
 done:
   return status;
+}
+
+static lac_status sddmm_numbers(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v,
+                                lac_array *s) {
+  lac_status status = LAC_OK;
+  cudaError_t error = cudaSuccess;
+  const int core[] = {2, 2, 1};
+  cuda_batch batch = cuda_batch_of(u, v, s, core, core_size(u), core_size(v));
+  cuda_index rows_of = {NULL, LAC_I32}, columns;
+  cuda_matrix m;
+  cuda_scope scope;
+
+  LAC_TRY(matrix_of(ctx, p, LAC_PLAIN, &m));
+  if (!cuda_sddmm_walks(&m, &batch, last_size(u))) LAC_TRY(slots_of(ctx, p, &rows_of, &columns));
+  scope = cuda_begin(ctx);
+  error = cuda_launch_sddmm(ctx->stream, s->meta.dtype, &m, rows_of, &batch, last_size(u), u->storage->data,
+                            v->storage->data, s->storage->data);
+  LAC_TRY(cuda_end(ctx, scope, error, "sddmm"));
+done:
+  return status;
+}
+
+lac_status cuda_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s) {
+  if (s->count == 0) return LAC_OK;
+  return (lac_pattern_has_blocks(p) ? sddmm_blocks : sddmm_numbers)(ctx, p, u, v, s);
 }
 
 lac_status cuda_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_form sx,

@@ -19,6 +19,10 @@ typedef struct cuda_matrix {
   int conj;
 } cuda_matrix;
 
+/// How far the rows of a matrix reach: the median, over rows at equal distances, of how far the entry of a row that is
+/// furthest from the diagonal is from it.
+cudaError_t cuda_launch_stride(cudaStream_t stream, const cuda_rows *rows, int64_t *stride);
+
 /// y[b, i] = sum over entries p of row i, and over `summed`, of a[slot p] x[column p]. `batch` leads through the
 /// operands a and x. `scratch` has the bytes that cuda_spmv_scratch says (0: it may be NULL).
 size_t cuda_spmv_scratch(lac_dtype dtype, const cuda_matrix *m, int64_t items);
@@ -31,9 +35,10 @@ cudaError_t cuda_launch_spmm(cudaStream_t stream, lac_dtype dtype, const cuda_ma
                              int64_t k, const void *a, const void *x, void *scratch, void *y);
 
 /// s[b, z] = sum over columns c, and over `summed`, of u[row z, c] conj(v[column z, c]). `batch` leads through u and v.
-cudaError_t cuda_launch_sddmm(cudaStream_t stream, lac_dtype dtype, int64_t slots, cuda_index rows_of,
-                              cuda_index columns, const cuda_batch *batch, int64_t k, const void *u, const void *v,
-                              void *s);
+/// rows_of, the row of each slot, is not read where cuda_sddmm_walks says that the rows of the matrix are walked.
+int cuda_sddmm_walks(const cuda_matrix *m, const cuda_batch *batch, int64_t k);
+cudaError_t cuda_launch_sddmm(cudaStream_t stream, lac_dtype dtype, const cuda_matrix *m, cuda_index rows_of,
+                              const cuda_batch *batch, int64_t k, const void *u, const void *v, void *s);
 
 /// The rows and columns of a block as a product reads it; turned: it is stored as its transpose.
 typedef struct cuda_block {

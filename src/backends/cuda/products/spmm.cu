@@ -4,10 +4,12 @@
 ///
 ///     y[i, :] = sum over the entries p of row i of a[slot p] x[column p, :]
 ///
-/// Neighbouring lanes take neighbouring columns of x, 16 bytes each where they are aligned. A block takes some rows
-/// that follow each other, so that the rows of x which they share are in its cache, and loads their entries once into
-/// shared memory; then each group of lanes has several rows of x on their way at a time. Uneven rows are cut into
-/// pieces (lines.h), a group of lanes to each. A^T is walked by its own rows through slots: no atomics.
+/// Neighbouring lanes take neighbouring columns of x, 16 bytes each where they are aligned. A group of lanes walks a
+/// span of rows; the groups of a block have the spans of a tile (tiles.cuh), so that the rows of x which they share are
+/// in the nearest cache. A lane reads one of the next entries, long before all lanes of its group hear of it, and a
+/// fixed number of rows of x are on their way at a time, wherever rows end. Few columns: a block loads the entries of
+/// some rows into shared memory, for groups of few lanes. Uneven rows are cut into pieces (lines.h), a group of lanes
+/// to each. A^T is walked by its own rows through slots: no atomics.
 
 #include "backends/cuda/products/matrix.cuh"
 
@@ -55,7 +57,7 @@ template <class M>
 struct Direct {
   const M &m;
   int64_t base;
-  __device__ int64_t column(int64_t p) const { return m.columns[p]; }
+  __device__ int64_t column(int64_t p) const { return m.column(p); }
   __device__ typename M::Value value(int64_t p) const { return m.value(base, p); }
 };
 
@@ -90,6 +92,118 @@ __device__ void row_add(const E &entries, P begin, P end, int64_t k, const T *__
 
 // -- rows of about one length ----------------------------------------------------------------------------------------
 
+constexpr int AHEAD = 8;        // rows of x of a group on their way; a group has at least as many lanes
+constexpr int SPAN_BLOCKS = 4;  // on a multiprocessor: more would leave too few registers for that
+
+/// The place of an entry. Unsigned, for the last step to overshoot.
+template <class M>
+using Place = std::make_unsigned_t<typename M::Offset>;
+
+/// The rows of a span as a group stores them, each when its last entry has been added. `end` is where the entries of
+/// the current row end, and the largest number behind the last row.
+template <class M, int V>
+struct RowsOut {
+  using T = typename M::Value;
+
+  const typename M::Offset *__restrict__ ends;  // of the current row and those behind it
+  char *__restrict__ y;
+  int bytes;  // of a row of x or y: addresses are one product
+  int left;   // rows
+  bool stores;
+  Place<M> end, next;
+  Pack<T, V> sum;
+
+  __device__ RowsOut(const M &m, const Span &span, int row_bytes, T *to, bool has_columns)
+      : ends(m.offsets + span.first + 1),
+        y(reinterpret_cast<char *>(to) + span.first * row_bytes),
+        bytes(row_bytes),
+        left(span.count),
+        stores(has_columns),
+        end(end_of(0)),
+        next(end_of(1)),
+        sum(zeros<T, V>()) {}
+  __device__ Place<M> end_of(int i) const { return i < left ? static_cast<Place<M>>(ends[i]) : ~Place<M>(0); }
+  /// Entries before p have been added.
+  __device__ void reach(Place<M> p) {
+    while (end == p) {
+      if (stores) store_once(reinterpret_cast<Pack<T, V> *>(y), sum);
+      sum = zeros<T, V>();
+      y += bytes;
+      ++ends;
+      --left;
+      end = next;
+      next = end_of(1);
+    }
+  }
+};
+
+/// AHEAD entries from p on, which are those of the lanes from `from` on in `column` and `value`.
+template <class M, int V>
+__device__ void add_ahead(typename M::Column column, typename M::Value value, int from, int lanes, Place<M> p,
+                          Place<M> last, const char *__restrict__ x, RowsOut<M, V> &out) {
+  using T = typename M::Value;
+  Pack<T, V> factor[AHEAD];
+#pragma unroll
+  for (int u = 0; u < AHEAD; ++u) {
+    int64_t row = __shfl_sync(ALL_LANES, column, from + u, lanes);
+    if (p + u < last && out.stores) factor[u] = *reinterpret_cast<const Pack<T, V> *>(x + row * out.bytes);
+  }
+#pragma unroll
+  for (int u = 0; u < AHEAD; ++u) {
+    T a = shift_from(value, from + u, lanes);
+    if (p + u < last) {
+#pragma unroll
+      for (int v = 0; v < V; ++v) out.sum.at[v] = out.sum.at[v] + a * factor[u].at[v];
+      out.reach(p + u + 1);
+    }
+  }
+}
+
+/// A span by a group of `lanes`. All lanes of the warp take part, until all its groups are done.
+template <class M, int V>
+__device__ void add_span(const M &m, const Span &span, int lanes, int64_t base, const char *__restrict__ x,
+                         RowsOut<M, V> &out) {
+  using P = Place<M>;
+  P lane = threadIdx.x & static_cast<unsigned>(lanes - 1), step = static_cast<P>(lanes);
+  P first = span.count ? static_cast<P>(m.offsets[span.first]) : 0,
+    last = span.count ? static_cast<P>(m.offsets[span.first + span.count]) : 0;
+  typename M::Column column = 0;
+  typename M::Offset slot = 0;
+  auto look = [&](P p) {
+    if (p < last) column = m.column(static_cast<int64_t>(p)), slot = m.slot(static_cast<int64_t>(p));
+  };
+  look(first + lane);
+  out.reach(first);
+  for (P p = first; __any_sync(ALL_LANES, p < last); p += step) {
+    auto here = column;
+    auto value = p + lane < last ? m.at_slot(base, slot) : zero<typename M::Value>();
+    look(p + step + lane);
+    for (int from = 0; from < lanes && __any_sync(ALL_LANES, p + from < last); from += AHEAD)
+      add_ahead<M, V>(here, value, from, lanes, p + from, last, x, out);
+  }
+}
+
+template <class M, int V>
+__global__ void __launch_bounds__(BLOCK, SPAN_BLOCKS)
+    spmm_spans(M m, const __grid_constant__ cuda_axes items, const __grid_constant__ Tiles tiles, int64_t passes,
+               int64_t count, int lanes, int64_t k, const typename M::Value *__restrict__ x,
+               typename M::Value *__restrict__ y) {
+  Lane lane(lanes);
+  int row_bytes = static_cast<int>(k * static_cast<int64_t>(sizeof(typename M::Value)));
+  for (int64_t b = blockIdx.y; b < items.count; b += gridDim.y) {
+    Offsets at = locate(items, b);
+    for (int64_t unit = blockIdx.x; unit < count; unit += gridDim.x) {
+      int64_t tile = static_cast<int64_t>(static_cast<uint64_t>(unit) / static_cast<uint64_t>(passes));
+      int64_t c = ((unit - tile * passes) * lanes + lane.at) * V;
+      Span span = tiles.span(tile, lane.group);
+      RowsOut<M, V> out(m, span, row_bytes, y + b * m.rows * k + c, c < k);
+      add_span<M, V>(m, span, lanes, at.x, reinterpret_cast<const char *>(x + at.y + c), out);
+    }
+  }
+}
+
+// -- few columns -----------------------------------------------------------------------------------------------------
+
 constexpr int ON_THEIR_WAY = 5;  // rows of x of a group
 constexpr int AT_ONCE = 3;       // blocks on a multiprocessor: more would leave too few registers for that
 constexpr int MOST_ROWS = 512;   // of a block
@@ -114,7 +228,7 @@ __global__ void __launch_bounds__(BLOCK, AT_ONCE)
       int count = fits ? static_cast<int>(last - first) : 0;
       for (int i = static_cast<int>(threadIdx.x); i <= here; i += BLOCK) begins[i] = m.offsets[top + i] - first;
       for (int i = static_cast<int>(threadIdx.x); i < count; i += BLOCK) {
-        staged_columns[i] = m.columns[first + i];
+        staged_columns[i] = m.column(first + i);
         staged_values[i] = m.value(at.x, first + i);
       }
       __syncthreads();
@@ -247,13 +361,35 @@ int rows_of_block(int64_t rows, int64_t mean, int groups, int64_t others) {
   return static_cast<int>(groups * many);
 }
 
+/// Rows of a span: few enough to fill the device.
+int span_width(int64_t rows, int height, int64_t others) {
+  int width = 64;
+  while (width > 4 && ceil_div(rows, static_cast<int64_t>(height) * width) * others < FULL_GRID / 2) width /= 2;
+  return width;
+}
+
 template <int V, class M, class T>
-cudaError_t start_rows(cudaStream_t stream, const M &m, const cuda_matrix *matrix, const cuda_batch *batch, int64_t k,
+cudaError_t start_spans(cudaStream_t stream, const M &m, const cuda_lengths *l, const cuda_axes *items, int64_t k,
+                        const T *x, T *y) {
+  int64_t packs = k / V;
+  int lanes = power_of_two(packs, 32), height = BLOCK / lanes;
+  int64_t passes = ceil_div(packs, lanes);
+  Tiles tiles = tiles_of(l, height, span_width(m.rows, height, passes * items->count));
+  int64_t count = tiles.count() * passes;
+  dim3 grid(blocks(count, MAX_X), blocks(items->count, MAX_YZ));
+  return launch(spmm_spans<M, V>, grid, stream, m, *items, tiles, passes, count, lanes, k, x, y);
+}
+
+/// Every row has its sums in one piece.
+template <int V, class M, class T>
+cudaError_t start_rows(cudaStream_t stream, const M &m, const cuda_lengths *l, const cuda_batch *batch, int64_t k,
                        const T *x, T *y) {
-  int64_t packs = k / V, items = batch->kept.count, others = items * ceil_div(packs, 32);
-  int groups = BLOCK / power_of_two(packs, 32);
+  int64_t packs = k / V, items = batch->kept.count;
   bool sums = batch->summed.count != 1;
-  int rows = sums ? groups : rows_of_block(m.rows, cuda_mean_length(&matrix->lengths), groups, others);
+  bool spans = packs > AHEAD / 2 && k <= INT32_MAX / static_cast<int64_t>(sizeof(T));
+  if (spans && !sums) return start_spans<V>(stream, m, l, &batch->kept, k, x, y);
+  int groups = BLOCK / power_of_two(packs, 32);
+  int rows = sums ? groups : rows_of_block(m.rows, cuda_mean_length(l), groups, items);
   int64_t tiles = ceil_div(m.rows, rows);
   Columns columns = columns_of(k, packs, tiles * items);
   dim3 grid(blocks(tiles, MAX_X), grid_y(columns), blocks(items, MAX_YZ));
@@ -299,7 +435,7 @@ cudaError_t start(cudaStream_t stream, const M &m, const cuda_matrix *matrix, co
                   const T *x, void *scratch, T *y) {
   if (rows_are_uneven(&matrix->lengths, batch->kept.count, k))
     return start_row_pieces<V>(stream, m, &matrix->lengths, batch, k, x, scratch, y);
-  return start_rows<V>(stream, m, matrix, batch, k, x, y);
+  return start_rows<V>(stream, m, &matrix->lengths, batch, k, x, y);
 }
 
 }  // namespace

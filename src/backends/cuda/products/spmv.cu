@@ -12,7 +12,7 @@ using namespace lac_cuda;
 
 namespace {
 
-template <class M, bool SUMS>
+template <class M, bool SUMS, bool BY_SLOTS>
 struct RowSums {
   using T = typename M::Value;
   using Value = T;
@@ -28,11 +28,33 @@ struct RowSums {
   __device__ int64_t items() const { return batch.kept.count; }
   __device__ Offsets at(int64_t b) const { return locate(batch.kept, b); }
   __device__ T term(Offsets base, int64_t p) const {
-    int64_t column = m.columns[p];
     T sum = zero<T>();
-    for_summands<SUMS>(batch.summed, base, [&](Offsets at) { sum = sum + m.value(at.x, p) * x[at.y + column]; });
+    for_summands<SUMS>(batch.summed, base, [&](Offsets at) { sum = sum + product(gather(at, look(at, p))); });
     return sum;
   }
+
+  struct Entry {
+    typename M::Column column;
+    std::conditional_t<BY_SLOTS, typename M::Offset, T> value;  // or its slot
+  };
+  struct Factors {
+    T a, x;
+  };
+  __device__ Entry look(Offsets at, int64_t p) const {
+    if constexpr (BY_SLOTS) {
+      return {m.column(p), load_once(m.slots + p)};
+    } else {
+      return {m.column(p), load_once(m.a + at.x + p)};
+    }
+  }
+  __device__ Factors gather(Offsets at, const Entry &entry) const {
+    if constexpr (BY_SLOTS) {
+      return {m.a[at.x + entry.value], x[at.y + entry.column]};
+    } else {
+      return {entry.value, x[at.y + entry.column]};
+    }
+  }
+  __device__ T product(const Factors &factors) const { return conj_if(m.conj, factors.a) * factors.x; }
   __device__ void put(int64_t b, int64_t row, T sum) const { y[b * m.rows + row] = sum; }
   __device__ void add(int64_t b, int64_t row, T carried) const {
     T &to = y[b * m.rows + row];
@@ -54,8 +76,11 @@ cudaError_t cuda_launch_spmv(cudaStream_t stream, lac_dtype dtype, const cuda_ma
     return with_sums(batch, [&](auto sums) {
       using M = decltype(rows);
       using T = typename M::Value;
-      RowSums<M, sums.value> op = {rows, *batch, static_cast<const T *>(x), static_cast<T *>(y)};
-      return start_lines(stream, op, &m->lengths, rows.offsets, batch->kept.count, scratch);
+      auto run = [&](auto by_slots) {
+        RowSums<M, sums.value, by_slots.value> op = {rows, *batch, static_cast<const T *>(x), static_cast<T *>(y)};
+        return start_lines(stream, op, &m->lengths, rows.offsets, batch->kept.count, scratch);
+      };
+      return rows.slots ? run(std::true_type{}) : run(std::false_type{});
     });
   });
 }

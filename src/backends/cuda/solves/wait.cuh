@@ -7,11 +7,9 @@
 #ifndef LACUNA_BACKENDS_CUDA_SOLVES_WAIT_CUH
 #define LACUNA_BACKENDS_CUDA_SOLVES_WAIT_CUH
 
-#include "backends/cuda/grid.cuh"
+#include "backends/cuda/access.cuh"
 
 namespace lac_cuda {
-
-constexpr unsigned ALL_LANES = 0xffffffffu;
 
 /// A number as words of 4 or 8 bytes.
 template <class T>

@@ -22,6 +22,7 @@
 extern const lac_preconditioner_table lac_preconditioner_pairwise;  // pairwise.c
 
 enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 6 };
+enum { CHOICE_LONG = 1024 };  // entries of a row that one thread of a device may walk
 enum { CHOICE_NARROW = 32 };  // points along both sides of a grid: shorter ones are not worth its rows
 #define CHOICE_EVEN 4         // the largest off-diagonal entry over the smallest
 #define CHOICE_UNEVEN 12
@@ -46,25 +47,39 @@ typedef struct multigrid_part {
   char reason[160];
 } multigrid_part;
 
-/// Whether there are all kinds; the set-up of all but grids reads host memory besides.
+/// What every kind needs.
+static bool multigrid_has_base(const lac_context *ctx) {
+  const lac_kernels *k = ctx->kernels;
+  return k->magnitudes && k->matmul && k->cast;
+}
+
+static bool multigrid_has_grids(const lac_context *ctx) { return ctx->kernels->grid && multigrid_has_base(ctx); }
+
+static bool multigrid_has_pairs(const lac_context *ctx) { return ctx->kernels->pairwise && multigrid_has_base(ctx); }
+
+/// On a device one thread walks a row, and all others wait for the longest.
+bool lac_multigrid_takes(lac_context *ctx, const lac_pattern *pattern) {
+  lac_longest longest = {0, 0, false};
+
+  if (!multigrid_has_pairs(ctx)) return false;
+  if (lac_context_is_host(ctx)) return true;
+  return lac_buffer_longest(ctx, pattern->offsets, &longest) == LAC_OK && longest.count <= CHOICE_LONG;
+}
+
+/// Whether there are all kinds; the set-up of smoothed aggregation reads host memory besides.
 static bool multigrid_has_all(const lac_context *ctx) {
-  const lac_kernels *k = ctx->kernels;
-  return lac_context_is_host(ctx) && k->pairwise && k->smoothed && k->matmul && k->cast;
+  return lac_context_is_host(ctx) && multigrid_has_pairs(ctx) && ctx->kernels->smoothed;
 }
 
-static bool multigrid_has_grids(const lac_context *ctx) {
-  const lac_kernels *k = ctx->kernels;
-  return k->grid && k->magnitudes && k->matmul && k->cast;
-}
-
-/// Elsewhere than on the host there may be grids alone.
+/// Elsewhere than on the host there may be grids and pairs alone.
 static bool multigrid_is_here(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options) {
   const lac_precondition *wish = &options->preconditioner;
   bool is_grid = false;
 
   if (multigrid_has_all(ctx)) return true;
-  if (wish->kind == LAC_MULTIGRID_PAIRWISE || wish->kind == LAC_MULTIGRID_SMOOTHED) return false;
-  if (smoothed_modes_given(options)) return false;
+  if (wish->kind == LAC_MULTIGRID_SMOOTHED || smoothed_modes_given(options)) return false;
+  if (wish->kind != LAC_MULTIGRID_GRID && lac_multigrid_takes(ctx, pattern)) return true;
+  if (wish->kind == LAC_MULTIGRID_PAIRWISE) return false;
   return lac_multigrid_is_grid(ctx, pattern, &is_grid) == LAC_OK && is_grid;
 }
 
@@ -217,6 +232,22 @@ done:
   return status;
 }
 
+/// Of two kinds: a grid where there is one.
+static lac_status choice_without_smoothed(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
+  lac_status status = LAC_OK;
+  bool is_grid = false, has_pairs = multigrid_has_pairs(ctx);
+
+  LAC_TRY(lac_multigrid_is_grid(ctx, setup->pattern, &is_grid));
+  if (is_grid || !has_pairs)
+    return choice_make(
+        ctx, setup, part, &lac_preconditioner_grid,
+        has_pairs ? "on a grid, where the backend has no smoothed aggregation" : "the backend has no other kind");
+  return choice_make(ctx, setup, part, &lac_preconditioner_pairwise,
+                     "not on a grid, where the backend has no smoothed aggregation");
+done:
+  return status;
+}
+
 static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
   const lac_precondition *options = &setup->options->preconditioner;
   const lac_preconditioner_table *pairwise = &lac_preconditioner_pairwise, *smoothed = &lac_preconditioner_smoothed;
@@ -226,8 +257,7 @@ static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multig
   if (options->kind == LAC_MULTIGRID_PAIRWISE) return choice_make(ctx, setup, part, pairwise, "asked for");
   if (options->kind == LAC_MULTIGRID_GRID) return choice_make(ctx, setup, part, &lac_preconditioner_grid, "asked for");
   if (options->kind == LAC_MULTIGRID_SMOOTHED) return choice_make(ctx, setup, part, smoothed, "asked for");
-  if (!multigrid_has_all(ctx))
-    return choice_make(ctx, setup, part, &lac_preconditioner_grid, "the backend has no other kind");
+  if (!multigrid_has_all(ctx)) return choice_without_smoothed(ctx, setup, part);
   if (smoothed_modes_given(setup->options))
     return choice_make(ctx, setup, part, smoothed, "near-null vectors are given, or coordinates");
   if (lac_nodes_unknowns(setup->nodes) > 1)

@@ -19,6 +19,22 @@ def product(who, given):
     return given, ()
 
 
+class Counted:
+    """A function that counts its calls."""
+
+    def __init__(self, function):
+        self.function, self.calls, self.steps = function, 0, 0
+
+    def step(self, iteration, residual):
+        """Called after each iteration; it goes on. Of several columns the longest counts."""
+        self.steps = max(self.steps, iteration)
+        return False
+
+    def __call__(self, *given):
+        self.calls += 1
+        return self.function(*given)
+
+
 def columns(who, rhs):
     """(right-hand side [*batch, n, k], whether it was a vector)."""
     if not isinstance(rhs, torch.Tensor) or rhs.ndim == 0:

@@ -12,7 +12,7 @@ import torch
 from lacuna.errors import ArgumentError
 
 from ..._later import later
-from ._closures import columns, iterate, product, residuals
+from ._closures import Counted, columns, iterate, product, residuals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,22 +46,6 @@ class CGInfo:
     reason: str
 
 
-class _Counted:
-    """A function that counts its calls."""
-
-    def __init__(self, function):
-        self.function, self.calls, self.steps = function, 0, 0
-
-    def step(self, iteration, residual):
-        """Called after each iteration; it goes on. Of several columns the longest counts."""
-        self.steps = max(self.steps, iteration)
-        return False
-
-    def __call__(self, *given):
-        self.calls += 1
-        return self.function(*given)
-
-
 def linear_cg(
     matmul_closure: Callable[[Tensor], Tensor] | Tensor, rhs: Tensor, n_tridiag: int = 0,
     tolerance: float | None = None, eps: float | None = None, stop_updating_after: float | None = None,
@@ -79,7 +63,7 @@ def linear_cg(
     tolerance = settings.cg_tolerance if tolerance is None else tolerance
     most = settings.max_cg_iterations if max_iter is None else max_iter
     (right, is_vector), (function, theta) = columns("linear_cg", rhs), product("linear_cg", matmul_closure)
-    counted = _Counted(function)
+    counted = Counted(function)
     start = None if initial_guess is None else initial_guess.reshape(right.shape)
     options = {"rtol": tolerance, "max_iterations": most, "accept_unconverged": return_info}
     if return_info:

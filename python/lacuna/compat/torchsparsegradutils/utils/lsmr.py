@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchsparsegradutils.utils.lsmr: least squares of a matrix."""
+"""torchsparsegradutils.utils.lsmr: least squares of a matrix, or of a function of x."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 import lacuna.torch as lt
 from lacuna.errors import ArgumentError
 
-from ..._later import later
+from ._closures import Counted, product
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,11 +24,32 @@ def lsmr(
     n: int | None = None, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
     maxiter: int | None = None, x0: Tensor | None = None, check_nonzero: bool = True,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """(x, 0): x minimises |A x - b|^2 + |damp x|^2, A a tensor of any layout. It is found to working precision, by a
-    factorisation: tolerances and a start are not needed."""
-    if callable(A) and not isinstance(A, torch.Tensor):
-        return later("lsmr(function)", "least squares of functions")()
-    if not isinstance(A, torch.Tensor):
-        raise ArgumentError(f"lsmr: A is a {type(A).__name__}; it must be a tensor")
-    tensor = lt.SparseTensor.of(A)
-    return tensor.lstsq(b, damp=None if damp == 0 else damp), 0
+    """(x, iterations): x minimises |A x - b|^2 + |damp x|^2.
+
+    A tensor, of any layout, is factored: x has working precision, after 0 iterations. A function of x is iterated on,
+    with Armat, a function of y or a tensor, for A^H, or with n, the length of x, where torch differentiates A. It ends
+    at the smaller of atol and btol, relative to A^H b, or with an error after maxiter iterations (None: C's own limit);
+    conlim and check_nonzero are not read.
+    """
+    if isinstance(A, torch.Tensor):
+        return lt.SparseTensor.of(A).lstsq(b, damp=None if damp == 0 else damp), 0
+    if not callable(A):
+        raise ArgumentError(f"lsmr: A is a {type(A).__name__}; it must be a tensor or a function of x")
+    return _of_function(A, _adjoint(A, b, Armat, n), b, damp, x0, rtol=min(atol, btol), max_iterations=maxiter)
+
+
+def _adjoint(A, b, Armat, n):
+    """The function y -> A^H y."""
+    if Armat is not None:
+        function, theta = product("lsmr", Armat)
+        return lambda y: function(*theta, y)
+    if n is None:
+        raise ArgumentError("lsmr: A is a function; give Armat, which computes A^H y, or n, the length of x")
+    return lambda y: torch.func.vjp(A, b.new_ones(n))[1](y)[0]  # ones: a function that is not linear is found out
+
+
+def _of_function(A, adjoint, b, damp, x0, **options):
+    """LSMR's iterates are those of minres for (A^H A + damp^2) x = A^H b, which needs products alone."""
+    counted = Counted(lambda x: adjoint(A(x)) + damp**2 * x)
+    x = lt.solve_operator(counted, (), adjoint(b), "minres", x0, progress=counted.step, look_every=1, **options)
+    return x, counted.steps

@@ -10,9 +10,9 @@
 
 #include "solvers/precondition/multigrid/pairwise/hierarchy.h"
 
-// Levels from this size on take two steps: below, waking threads and starting loops would cost more than iterations do.
-// Small problems can afford them down to a 64th of their rows.
-enum { K_CYCLE_ROWS = 3000, K_CYCLE_FEWEST = 300 };
+// Levels from this size on take two steps: below, waking threads and starting loops would cost more than iterations do;
+// on a device, starting kernels. Small problems can afford them down to a 64th of their rows.
+enum { K_CYCLE_ROWS = 3000, K_CYCLE_ROWS_AWAY = 50000, K_CYCLE_FEWEST = 300 };
 
 /// What a level works in: [items, n, k] each, and the sums and coefficients of its two steps.
 typedef struct room {
@@ -22,7 +22,8 @@ typedef struct room {
 typedef struct cycle {
   const lac_hierarchy *h;
   const lac_pairwise_kernels *kernels;
-  lac_form form;  // with A^H written as A where they are the same
+  lac_form form;      // with A^H written as A where they are the same
+  int64_t two_steps;  // rows of a level that takes them
   lac_array *scale;
   lac_level_view views[LAC_LEVELS];
   room rooms[LAC_LEVELS];
@@ -30,11 +31,14 @@ typedef struct cycle {
 
 static int last_of(const cycle *s) { return s->h->levels->count - 1; }
 
+static int64_t rows_of_two_steps(const lac_context *ctx, const lac_hierarchy *h) {
+  int64_t least = h->levels->patterns[0]->rows / 64, most = lac_context_is_host(ctx) ? K_CYCLE_ROWS : K_CYCLE_ROWS_AWAY;
+  if (least > most) return most;
+  return least < K_CYCLE_FEWEST ? K_CYCLE_FEWEST : least;
+}
+
 static bool takes_two_steps(const cycle *s, int level) {
-  int64_t rows = s->h->levels->patterns[level]->rows, least = s->h->levels->patterns[0]->rows / 64;
-  if (least > K_CYCLE_ROWS) least = K_CYCLE_ROWS;
-  if (least < K_CYCLE_FEWEST) least = K_CYCLE_FEWEST;
-  return level != last_of(s) && rows >= least;
+  return level != last_of(s) && s->h->levels->patterns[level]->rows >= s->two_steps;
 }
 
 static lac_status open_level(lac_context *ctx, cycle *s, int level, int64_t k) {
@@ -137,7 +141,7 @@ lac_status lac_hierarchy_cycle(lac_context *ctx, const lac_hierarchy *h, lac_for
                                lac_array *x) {
   lac_status status = LAC_OK;
   int64_t k = b->meta.shape[b->meta.ndim - 1];
-  cycle s = {.h = h, .kernels = ctx->kernels->pairwise};
+  cycle s = {.h = h, .kernels = ctx->kernels->pairwise, .two_steps = rows_of_two_steps(ctx, h)};
 
   s.form = lac_coarse_form(form, h->dtype, h->is_hermitian);
 

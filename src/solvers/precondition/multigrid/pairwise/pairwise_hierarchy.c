@@ -20,11 +20,12 @@ static void levels_free(lac_object *object) {
   lac_free(levels);
 }
 
-/// Whether lengths change at every eighth row or more, of the 2048 in the middle.
+/// Whether lengths change at every eighth row or more, of the 2048 in the middle: a device does not ask.
 static lac_status look_ragged(lac_context *ctx, const lac_pattern *p, bool *is_ragged) {
   lac_status status = LAC_OK;
   int64_t begin = p->rows > 2048 ? p->rows / 2 - 1024 : 0, end = p->rows > 2048 ? begin + 2048 : p->rows, changes = 0;
 
+  if (!lac_context_is_host(ctx)) return LAC_OK;
   LAC_TRY(lac_buffer_host(ctx, p->offsets));
   for (int64_t i = begin + 1; i < end; ++i) {
     int64_t here = lac_buffer_get(p->offsets, i);
@@ -69,11 +70,12 @@ static lac_status levels_grow(lac_context *ctx, lac_levels *levels, const lac_pr
     levels->is_smoothed_last = true;
     return LAC_OK;
   }
-  LAC_TRY(kernels->shaped(ctx, levels->patterns[last], made));
+  if (kernels->shaped) LAC_TRY(kernels->shaped(ctx, levels->patterns[last], made));
   LAC_TRY(kernels->coarse_pattern(ctx, levels->patterns[last], made, &levels->patterns[last + 1]));
   ++levels->count;
   LAC_TRY(look_ragged(ctx, levels->patterns[last + 1], &levels->is_ragged[last + 1]));
-  if (is_hermitian) LAC_TRY(kernels->slices(ctx, levels->patterns[last + 1], &levels->slices[last + 1]));
+  if (is_hermitian && kernels->slices)
+    LAC_TRY(kernels->slices(ctx, levels->patterns[last + 1], &levels->slices[last + 1]));
 done:
   return status;
 }
@@ -150,6 +152,7 @@ static lac_status hierarchy_invert(lac_context *ctx, lac_hierarchy *h, const lac
     LAC_TRY(lac_array_reshape(ctx, scaled, 2, (const int64_t[]){h->items, pattern->nnz}, &values));
   }
   LAC_TRY(make(ctx, full, 3, h->items, pattern->rows, pattern->rows, &inverse));
+  LAC_TRY(lac_pattern_host(ctx, pattern));
   LAC_TRY(lac_coarse_create(ctx, pattern, values, h->is_hermitian, rounding, &coarse));
   LAC_TRY(lac_coarse_inverse(ctx, coarse, inverse));
   if (h->narrow == full) {
@@ -193,7 +196,8 @@ lac_status lac_hierarchy_create(lac_context *ctx, const lac_setup *setup, const 
 
   LAC_CHECK(ctx->kernels->pairwise && ctx->kernels->matmul && ctx->kernels->cast, LAC_ERR_UNSUPPORTED,
             "multigrid: the backend \"%s\" does not have its kernels; use a CPU context", ctx->backend->name);
-  LAC_TRY(lac_pattern_require_host(ctx, pattern, "multigrid"));
+  LAC_TRY(lac_pattern_require_scalar(ctx, pattern, "multigrid"));
+  if (lac_context_is_host(ctx)) LAC_TRY(lac_pattern_host(ctx, pattern));
   LAC_CHECK(pattern->rows <= INT32_MAX, LAC_ERR_OVERFLOW,
             "multigrid: aggregates are numbered by 32-bit integers and the matrix has %lld rows; at most %d",
             (long long)pattern->rows, INT32_MAX);
