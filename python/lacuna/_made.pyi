@@ -662,6 +662,26 @@ def solve(solver: Pattern | Solver | Factor, a: ArrayLike, b: ArrayLike, op: _Fo
 def solve(solver: _Matrix, b: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
 
 @overload
+def solve_from(
+    solver: Pattern | Solver | Factor,
+    a: ArrayLike,
+    b: ArrayLike,
+    x0: ArrayLike | None = None,
+    op: _Form = "N",
+    reports: bool = False,
+) -> NDArray[Any]:
+    """x = op(A)^-1 b, by an iteration from x0; with `reports` not to reach the tolerance is no error."""
+
+@overload
+def solve_from(
+    solver: _Matrix,
+    b: ArrayLike,
+    x0: ArrayLike | None = None,
+    op: _Form = "N",
+    reports: bool = False,
+) -> NDArray[Any]: ...
+
+@overload
 def spadd(pa: Pattern, a: ArrayLike, pb: Pattern, b: ArrayLike) -> NDArray[Any]:
     """The values of A + B on the first of pa.union(pb)."""
 

@@ -764,6 +764,26 @@ def solve(solver: Pattern | Solver | Factor, a: torch.Tensor, b: torch.Tensor, o
 def solve(solver: SparseTensor | torch.Tensor | _Matrix, b: torch.Tensor, op: _Form = "N") -> torch.Tensor: ...
 
 @overload
+def solve_from(
+    solver: Pattern | Solver | Factor,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    x0: torch.Tensor | None = None,
+    op: _Form = "N",
+    reports: bool = False,
+) -> torch.Tensor:
+    """x = op(A)^-1 b, by an iteration from x0; with `reports` not to reach the tolerance is no error."""
+
+@overload
+def solve_from(
+    solver: SparseTensor | torch.Tensor | _Matrix,
+    b: torch.Tensor,
+    x0: torch.Tensor | None = None,
+    op: _Form = "N",
+    reports: bool = False,
+) -> torch.Tensor: ...
+
+@overload
 def spadd(pa: Pattern, a: torch.Tensor, pb: Pattern, b: torch.Tensor) -> torch.Tensor:
     """The values of A + B on the first of pa.union(pb)."""
 
