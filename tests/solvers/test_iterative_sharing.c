@@ -10,6 +10,7 @@
 #include "support/check.h"
 #include "support/iterative_case.h"
 #include "support/reports.h"
+#include "support/scratch.h"
 
 // -- what is shared --------------------------------------------------------------------------------------------------
 

@@ -144,24 +144,33 @@ static void expect_peak(const op_run *r, int64_t before, int64_t stated, const c
              (long long)peak, (long long)stated);
 }
 
-/// One pass; the second of two finds every cache of structure filled, and is the one that is measured.
-static void measure(op_run *r, lac_context *ctx, bool is_measured, int64_t forward, int64_t gradient) {
-  const char *backend = lac_context_backend(ctx);
-  op_stage s = {.run = r, .setup = r->setup, .ctx = ctx};
+/// One pass over the inputs and the object of a stage, on a tape of its own.
+static void measure_pass(op_run *r, op_stage *s, bool is_measured, int64_t forward, int64_t gradient) {
+  const char *backend = lac_context_backend(s->ctx);
+  lac_context *ctx = s->ctx;
   lac_var seed = {0}, bar[OP_MAX_IN];
+
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &s->tape));
+  for (int i = 0; i < r->ins; ++i) s->x[i] = lac_tape_leaf(s->tape, s->in[i]);
+  seed = op_stage_put(s, &r->point.y_bar[0], false);
+  lac_memory_reset_peak(backend);
+  int64_t before = lac_memory_get_stats(backend).live_bytes;
+  r->c->apply(s->tape, &s->setup, s->x, s->y);
+  CHECK_OK(lac_tape_status(s->tape));
+  if (is_measured) expect_peak(r, before, forward, "forward");
+  CHECK_OK(lac_tape_vjp(s->tape, 1, s->y, &seed, r->ins, s->x, bar, LAC_GRAPH_NONE));
+  if (is_measured) expect_peak(r, before, gradient, "gradient");
+  lac_tape_destroy(&s->tape);
+}
+
+/// The second of two passes finds everything that patterns and the object keep, also on a device, and is measured.
+static void measure(op_run *r, lac_context *ctx, int64_t forward, int64_t gradient) {
+  op_stage s = {.run = r, .setup = r->setup, .ctx = ctx};
 
   for (int i = 0; i < r->ins; ++i) CHECK_OK(ref_upload(ctx, &r->point.in[i], &s.in[i]));
   if (r->c->object) CHECK_OK(r->c->object(&s.setup, s.in, &s.setup.object));
-  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &s.tape));
-  for (int i = 0; i < r->ins; ++i) s.x[i] = lac_tape_leaf(s.tape, s.in[i]);
-  seed = op_stage_put(&s, &r->point.y_bar[0], false);
-  lac_memory_reset_peak(backend);
-  int64_t before = lac_memory_get_stats(backend).live_bytes;
-  r->c->apply(s.tape, &s.setup, s.x, s.y);
-  CHECK_OK(lac_tape_status(s.tape));
-  if (is_measured) expect_peak(r, before, forward, "forward");
-  CHECK_OK(lac_tape_vjp(s.tape, 1, s.y, &seed, r->ins, s.x, bar, LAC_GRAPH_NONE));
-  if (is_measured) expect_peak(r, before, gradient, "gradient");
+  measure_pass(r, &s, false, forward, gradient);
+  measure_pass(r, &s, true, forward, gradient);
   op_stage_close(&s);
 }
 
@@ -172,8 +181,7 @@ void check_op_peak(lac_context *ctx, const op_case *c, lac_dtype dtype, int64_t 
   r.setup = (op_setup){.c = c, .ctx = ctx, .dtype = dtype, .width = LAC_WIDTH_32_32};
   op_point_draw(&r, &r.point);
   CHECK_OK(op_setup_open(&r, &r.setup));
-  measure(&r, ctx, false, forward, gradient);
-  measure(&r, ctx, true, forward, gradient);
+  measure(&r, ctx, forward, gradient);
   op_setup_close(&r.setup);
   scratch_release(mark);
 }

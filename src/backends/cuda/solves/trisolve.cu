@@ -130,7 +130,10 @@ __device__ void solve_units(const Triangle<T, O, C> &m, const cuda_axes &items, 
       sum = terms.take(x, m.k, sum);
     }
     bool is_found = is_open && terms.are_done();
-    if constexpr (G > 1) is_found = is_open && (__ballot_sync(ALL_LANES, is_found) & members) == members;
+    if constexpr (G > 1) {  // all lanes vote, closed ones too
+      unsigned found = __ballot_sync(ALL_LANES, is_found);
+      is_found = is_open && (found & members) == members;
+    }
     if (!__any_sync(ALL_LANES, is_found)) continue;
     T total = group_sum<G>(sum);
     if (is_found && lane == 0) {
