@@ -40,6 +40,7 @@ void pivoting_forget(void *analysis) {
   lac_free(a->row_block);
   lac_free(a->col_block);
   lac_object_release(a->shape);
+  pthread_mutex_destroy(&a->lock);
   lac_free(a);
 }
 
@@ -55,6 +56,7 @@ static lac_status pivoting_analyse(lac_context *ctx, const lac_structure *struct
   pivoting_analysis *a = NULL;
 
   LAC_ALLOC(a, 1);
+  pthread_mutex_init(&a->lock, NULL);
   a->n = structure->n;
   LAC_ALLOC(a->order, a->n);
   if (pivoting_is_nearly_symmetric(structure)) {
@@ -112,6 +114,7 @@ static void pivoting_foresee_all(const pivoting_analysis *a, pivoting_work *w) {
 // takes from, would have the largest number for a pivot, wherever that fills in (Davis and Palamadai Natarajan 2010).
 static void pivoting_exchange(int32_t column, int32_t taken, pivoting_work *w) {
   int32_t left = w->row_of[column], other = w->col_of[taken];
+  if (left == taken) return;
   w->row_of[other] = left, w->col_of[left] = other;
   w->row_of[column] = taken, w->col_of[taken] = column;
 }
