@@ -103,8 +103,8 @@ static void column_keep(pivoting_analysis *a, pivoting_shape *shape) {
   lac_object_release(before);
 }
 
-// A search made `f`, where `kept` was known. A shape is the same for all values that choose its pivots; it makes way for
-// that of other pivots unless it has a replay.
+// A search made `f`, where `kept` was known. A shape is the same for all values that choose its pivots; it makes way
+// for that of other pivots unless it has a replay.
 static void column_learn(const lac_direct_job *job, pivoting_analysis *a, pivoting_shape *kept,
                          const pivoting_numeric *f) {
   if (job->near || f->growth > PIVOTING_GROWTH) return;

@@ -47,7 +47,8 @@ static inline int32_t FN(pivoting_read)(const lac_structure *s, const T *a, int3
 static double FN(pivoting_update)(int32_t top, const pivoting_work *w, pivoting_numeric *f) {
   pivoting_shape *shape = f->shape;
   T *x = w->x, *l = f->l, *u = f->u;
-  int64_t products = 0;
+  int32_t *rows = shape->u.rows;
+  int64_t products = 0, count = shape->u.count;
   double largest = 0;
   for (int32_t t = top; t < f->n; t++) {
     int32_t j = w->path[t], row = shape->pivots[j];
@@ -58,9 +59,10 @@ static double FN(pivoting_update)(int32_t top, const pivoting_work *w, pivoting_
     int64_t begin = shape->l.offsets[j], length = shape->l.offsets[j + 1] - begin;
     FN(column_take)(length, shape->l.rows + begin, l + begin, value, x);
     products += length;
-    shape->u.rows[shape->u.count] = j;
-    u[shape->u.count++] = value;
+    rows[count] = j;
+    u[count++] = value;
   }
+  shape->u.count = count;
   shape->flops += (double)products;
   return largest;
 }
@@ -179,6 +181,28 @@ static lac_status FN(pivoting_column)(const lac_structure *s, const void *values
   shape->below.offsets[k + 1] = shape->below.count;
   FN(pivoting_prune)(row, top, w, f);
   return LAC_OK;
+}
+
+// Columns from *next on, until it is time to look whether it shall end; *next is then the first that is left, or the
+// one that failed.
+static lac_status FN(pivoting_columns)(const lac_direct_job *job, double tolerance, int32_t *next, pivoting_work *w,
+                                       pivoting_numeric *f) {
+  const pivoting_analysis *a = job->part;
+  pivoting_shape *shape = f->shape;
+  double until = shape->flops + LAC_STOP_WORK;
+  lac_status status = LAC_OK;
+  int32_t k = *next;
+  for (; k < f->n && shape->flops < until; k++) {
+    int32_t column = a->order[k], wanted = shape->wanted[k] = w->row_of[column];
+    w->block = a->col_block ? a->col_block[column] : 0;
+    w->is_single = a->col_block && a->first[w->block + 1] - a->first[w->block] == 1;
+    status = FN(pivoting_column)(job->structure, job->values, column, wanted, k,
+                                 pivoting_tolerance(a, column, wanted, tolerance), w, f);
+    if (status != LAC_OK) break;
+    pivoting_exchange(column, shape->pivots[k], w);
+  }
+  *next = k;
+  return status;
 }
 
 static inline __attribute__((always_inline)) void FN(pivoting_load)(int32_t n, const int32_t *order, const REAL *scale,
