@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// LU column by column of values that come again and again in one pattern: by a replay, which must be as right as the
-/// elimination that it replays, choose no pivot that a search would not find, and give way where scales do not suit.
+/// LU column by column of values that come again and again in one pattern: without a search, and then by a replay,
+/// which must be as right as the elimination that it replays, choose no pivot that a search would not find, and give
+/// way where scales do not suit.
 
 #include <complex.h>
 #include <math.h>
@@ -125,6 +126,60 @@ static void check_like_new(lac_context *ctx, const direct_case *c, double tolera
     CHECK(memcmp(solution_of(ctx, factor), solution_of(ctx, fresh), ROWS * lac_dtype_size(c->a.meta.dtype)) == 0);
   lac_factor_destroy(&fresh);
   direct_close(&system);
+}
+
+// Two factors by a search, which found the same pivots.
+static void factor_twice(lac_context *ctx, const direct_system *system, const direct_case *c, lac_factor *out[2]) {
+  direct_case other = times(c, 1 + STEP);
+  out[0] = factor_of(ctx, system, NULL, c);
+  out[1] = factor_of(ctx, system, NULL, &other);
+  CHECK(numeric_of(out[0])->shape != numeric_of(out[1])->shape);
+}
+
+static void destroy_both(lac_factor *factors[2]) {
+  for (int i = 0; i < 2; i++) lac_factor_destroy(&factors[i]);
+}
+
+static void pivots_that_are_chosen_again_need_no_search(lac_context *ctx) {
+  double tolerances[] = {lac_solver_options_defaults().pivot_tolerance, 0.5};
+  for (int t = 0; t < 8; t++) {
+    size_t mark = scratch_mark();
+    direct_case c = ring_of(DTYPES[t % 4], 20 + (uint64_t)t), last = times(&c, 1 + 2 * STEP);
+    direct_system system = open_by(ctx, &c, tolerances[t / 4]);
+    lac_factor *before[2], *factor = NULL;
+    factor_twice(ctx, &system, &c, before);
+    factor = factor_of(ctx, &system, NULL, &last);
+    CHECK(numeric_of(factor)->shape == numeric_of(before[0])->shape && !numeric_of(factor)->replay);
+    check_like_new(ctx, &last, tolerances[t / 4], factor);
+    lac_factor_destroy(&factor);
+    destroy_both(before);
+    direct_close(&system);
+    scratch_release(mark);
+  }
+}
+
+// Numbers of one column change: where its pivot, or that of a later one, is then another one, it is found.
+static void pivots_that_are_not_chosen_again_are_found(lac_context *ctx) {
+  const double tolerance = 0.5;
+  int others = 0;
+  for (int64_t column = BEGIN; column < END; column++) {
+    size_t mark = scratch_mark();
+    direct_case c = ring_of(LAC_F64, 3), other = times(&c, 1 + STEP / 2);
+    direct_system system = open_by(ctx, &c, tolerance);
+    lac_factor *before[2], *factor = NULL;
+    factor_twice(ctx, &system, &c, before);
+    for (int64_t z = 0; z < c.s->nnz; z++) {
+      if (c.s->col[z] == column) other.a.x[z] *= c.s->row[z] % 2 ? 0.6 : 1.6;
+    }
+    factor = factor_of(ctx, &system, NULL, &other);
+    others += numeric_of(factor)->shape != numeric_of(before[0])->shape;
+    check_like_new(ctx, &other, tolerance, factor);
+    lac_factor_destroy(&factor);
+    destroy_both(before);
+    direct_close(&system);
+    scratch_release(mark);
+  }
+  CHECK(others > 0 && others < END - BEGIN);
 }
 
 static void values_that_come_again_are_replayed(lac_context *ctx) {
@@ -292,5 +347,6 @@ static void two_threads_replay_at_once(lac_context *ctx) {
   scratch_release(mark);
 }
 
-CHECK_MAIN_OF("direct", values_that_come_again_are_replayed, other_pivots_are_searched_for, other_scales_are_found_anew,
+CHECK_MAIN_OF("direct", pivots_that_are_chosen_again_need_no_search, pivots_that_are_not_chosen_again_are_found,
+              values_that_come_again_are_replayed, other_pivots_are_searched_for, other_scales_are_found_anew,
               the_memory_of_a_replay_is_counted_once, two_threads_replay_at_once)

@@ -6,6 +6,7 @@
 /// copied and its entry map is the identity; everything else is sorted (pattern_sort.h).
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "core/pattern/structure.h"
 
@@ -49,6 +50,24 @@ typedef struct build_axis {
   bool may_drop;  // -1 is no index, and yet not wrong
 } build_axis;
 
+enum { BUILD_RUN = 1024 };  // indices that are read before it is asked whether one of them is wrong
+
+/// Past all runs of indices [i, end) of which none is wrong: below `lowest`, or `size` and more beyond it.
+static int64_t build_pass(lac_indices indices, int64_t i, int64_t end, uint64_t lowest, uint64_t size, int64_t *bits) {
+  while (i < end) {
+    int64_t stop = i + BUILD_RUN < end ? i + BUILD_RUN : end, all = 0, wrong = 0;
+    for (int64_t k = i; k < stop; ++k) {
+      int64_t index = lac_indices_get(indices, k);
+      wrong |= (uint64_t)index - lowest >= size;
+      all |= index;
+    }
+    if (wrong) break;
+    *bits |= all;
+    i = stop;
+  }
+  return i;
+}
+
 /// The first of `count` indices that is wrong, or `count`. *bits gets those of all that were read: its sign is that of
 /// a -1.
 static int64_t build_first_outside(lac_context *ctx, lac_indices indices, int64_t count, build_axis axis,
@@ -61,11 +80,8 @@ static int64_t build_first_outside(lac_context *ctx, lac_indices indices, int64_
 #pragma omp parallel for num_threads(chunks) reduction(min : first) reduction(| : all)
   for (int c = 0; c < chunks; ++c) {
     int64_t i = count / chunks * c, end = c + 1 < chunks ? count / chunks * (c + 1) : count;
-    for (; i < end; ++i) {
-      int64_t index = lac_indices_get(indices, i);
-      if ((uint64_t)index - lowest >= size) break;
-      all |= index;
-    }
+    i = build_pass(indices, i, end, lowest, size, &all);
+    while (i < end && (uint64_t)lac_indices_get(indices, i) - lowest < size) ++i;
     if (i < end && i < first) first = i;
   }
   *bits |= all;
@@ -204,25 +220,43 @@ static void build_find_order(lac_entries *e, int threads) {
   e->canonical = by_row && canonical;
 }
 
-/// Whether columns ascend within each of the compressed rows.
+/// Whether columns ascend within each of the compressed rows: where they do not ascend a row begins.
 static void build_find_ascent(lac_entries *e, int threads) {
-  int canonical = 1;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(& : canonical) if (e->count > 1 << 16)
-  for (int64_t i = 0; i < e->rows; ++i) {
-    int64_t end = lac_indices_get(e->offsets, i + 1);
-    for (int64_t p = lac_indices_get(e->offsets, i) + 1; p < end && canonical; ++p) {
-      canonical &= lac_indices_get(e->col, p - 1) < lac_indices_get(e->col, p);
-    }
+  lac_indices col = e->col, offsets = e->offsets;
+  int64_t descents = 0, begins = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : descents) if (e->count > 1 << 16)
+  for (int64_t p = 1; p < e->count; ++p) descents += lac_indices_get(col, p - 1) >= lac_indices_get(col, p);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : begins) if (e->count > 1 << 16)
+  for (int64_t i = 1; i < e->rows; ++i) {
+    int64_t p = lac_indices_get(offsets, i);
+    if (p == lac_indices_get(offsets, i - 1) || p == e->count) continue;  // the row before is empty, or all that follow
+    begins += lac_indices_get(col, p - 1) >= lac_indices_get(col, p);
   }
   e->by_row = true;
-  e->canonical = canonical;
+  e->canonical = descents == begins;
+}
+
+/// `count` integers into a buffer of their own type or another one.
+static void build_copy(lac_indices from, int64_t count, lac_buffer *to, int threads) {
+  size_t size = lac_index_size(to->type);
+  int chunks = from.type == to->type && count > 1 << 16 ? threads : 1;
+  if (from.type != to->type) {
+#pragma omp parallel for num_threads(threads) schedule(static) if (count > 1 << 16)
+    for (int64_t p = 0; p < count; ++p) lac_buffer_set(to, p, lac_indices_get(from, p));
+    return;
+  }
+#pragma omp parallel for num_threads(chunks) schedule(static, 1) if (chunks > 1)
+  for (int c = 0; c < chunks; ++c) {
+    size_t begin = (size_t)(count / chunks * c), end = (size_t)(c + 1 < chunks ? count / chunks * (c + 1) : count);
+    if (begin < end)
+      memcpy((char *)to->host + begin * size, (const char *)from.data + begin * size, (end - begin) * size);
+  }
 }
 
 /// Where each row begins, for entries that come by row.
 static void build_find_bounds(const lac_entries *e, lac_buffer *bounds, int threads) {
   if (e->offsets.data) {
-#pragma omp parallel for num_threads(threads) schedule(static) if (e->rows > 1 << 16)
-    for (int64_t i = 0; i <= e->rows; ++i) lac_buffer_set(bounds, i, lac_indices_get(e->offsets, i));
+    build_copy(e->offsets, e->rows + 1, bounds, threads);
     return;
   }
 #pragma omp parallel for num_threads(threads) schedule(static) if (e->count > 1 << 16)
@@ -249,11 +283,6 @@ static lac_status build_convert(lac_context *ctx, lac_index_type type, lac_buffe
   *buffer = other;
 done:
   return status;
-}
-
-static void build_copy(const lac_entries *e, lac_buffer *columns, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static) if (e->count > 1 << 16)
-  for (int64_t p = 0; p < e->count; ++p) lac_buffer_set(columns, p, lac_indices_get(e->col, p));
 }
 
 /// Room for the slot of each entry, -1 where that is dropped; the identity where entries are canonical.
@@ -315,7 +344,7 @@ static lac_status build_make(lac_context *ctx, const build_task *task, const lac
   LAC_TRY(lac_buffer_create(ctx, lac_width_columns(width), nnz, &columns));
   if (task->map) LAC_TRY(build_target(ctx, e, width, nnz, &target));
   if (e->canonical) {
-    build_copy(e, columns, lac_structure_threads(ctx));
+    build_copy(e->col, e->count, columns, lac_structure_threads(ctx));
   } else {
     lac_entries_emit(ctx, e, sorted, bounds, offsets, columns, target);
   }

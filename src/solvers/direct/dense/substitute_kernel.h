@@ -12,7 +12,8 @@
 static inline __attribute__((always_inline)) void FN(lower)(int32_t begin, int32_t end, const int64_t *offsets,
                                                             const int32_t *rows, const T *l, const int width, T *x) {
   for (int32_t k = begin; k < end; k++) {
-    const T *from = x + (int64_t)k * width;
+    T from[LAC_BLOCK_WIDTH];  // a copy, which no store can change
+    for (int c = 0; c < width; c++) from[c] = x[(int64_t)k * width + c];
     for (int64_t p = offsets[k]; p < offsets[k + 1]; p++) {
       T *to = x + (int64_t)rows[p] * width;
       for (int c = 0; c < width; c++) to[c] -= l[p] * from[c];
@@ -36,8 +37,8 @@ static inline __attribute__((always_inline)) void FN(upper)(int32_t begin, int32
                                                             const int32_t *rows, const T *u, const T *inverse,
                                                             const int width, T *x) {
   for (int32_t k = end - 1; k >= begin; k--) {
-    T *from = x + (int64_t)k * width;
-    for (int c = 0; c < width; c++) from[c] *= inverse[k];
+    T from[LAC_BLOCK_WIDTH];
+    for (int c = 0; c < width; c++) from[c] = x[(int64_t)k * width + c] *= inverse[k];
     for (int64_t p = offsets[k]; p < offsets[k + 1]; p++) {
       T *to = x + (int64_t)rows[p] * width;
       for (int c = 0; c < width; c++) to[c] -= u[p] * from[c];

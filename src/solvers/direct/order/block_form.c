@@ -11,13 +11,15 @@
 #include "solvers/direct/order/permutation.h"
 #include "solvers/direct/order/matching.h"
 
+enum { FORM_DONE = INT32_MAX };
+
 typedef struct form_work {
   const lac_structure *s;
   int32_t *match;    // of rows; pairs of what is left over count as matched here
   int32_t *holder;   // the row of each node
-  int32_t *number;   // in the order of discovery, from 1; 0: not yet
+  int32_t *number;   // in the order of discovery, from 1; 0: not yet; FORM_DONE: its component is complete
   int32_t *low;      // the least number that a node reaches
-  int32_t *block;    // of each node, -1 while it is not known
+  int32_t *block;    // of each node, once its component is complete
   int32_t *path;     // nodes of the search
   int32_t *waiting;  // nodes whose component is not complete
   int64_t *next;     // where each node goes on
@@ -53,7 +55,6 @@ done:
 
 static void form_enter(form_work *w, int32_t node) {
   w->number[node] = w->low[node] = ++w->discovered;
-  w->block[node] = -1;
   w->next[node] = w->s->offsets[w->holder[node]];
   w->path[w->depth++] = node;
   w->waiting[w->waiting_count++] = node;
@@ -71,6 +72,7 @@ static void form_leave(form_work *w, int32_t node, int32_t *blocks) {
   do {
     other = w->waiting[--w->waiting_count];
     w->block[other] = *blocks;
+    w->number[other] = FORM_DONE;
   } while (other != node);
   ++*blocks;
 }
@@ -78,13 +80,16 @@ static void form_leave(form_work *w, int32_t node, int32_t *blocks) {
 static void form_search(form_work *w, int32_t root, int32_t *blocks) {
   form_enter(w, root);
   while (w->depth > 0) {
-    int32_t node = w->path[w->depth - 1], to = node;
-    int64_t end = w->s->offsets[w->holder[node] + 1];
-    while (w->next[node] < end && w->number[to = w->s->columns[w->next[node]]] > 0) {
-      if (w->block[to] < 0 && w->number[to] < w->low[node]) w->low[node] = w->number[to];
-      w->next[node]++;
+    int32_t node = w->path[w->depth - 1], to = node, low = w->low[node];
+    int64_t p = w->next[node], end = w->s->offsets[w->holder[node] + 1];
+    for (; p < end; p++) {
+      int32_t number = w->number[to = w->s->columns[p]];
+      if (number == 0) break;
+      low = number < low ? number : low;
     }
-    if (w->next[node] < end) {
+    w->next[node] = p;
+    w->low[node] = low;
+    if (p < end) {
       form_enter(w, to);
     } else {
       form_leave(w, node, blocks);

@@ -60,6 +60,7 @@ static lac_status column_analyse(lac_context *ctx, const lac_structure *structur
   LAC_TRY(lac_outline_get(ctx, structure, ordering, &outline));
   if (!outline) return lac_direct_pivoting_lu.analyse(ctx, structure, ordering, part, bytes);
   LAC_ALLOC(a, 1);
+  pthread_mutex_init(&a->lock, NULL);
   a->n = structure->n;
   a->ordering = outline->ordering;
   a->nnz = 2 * outline->cost.nnz - a->n;
@@ -86,42 +87,56 @@ static void column_foresee(const void *part, lac_dtype dtype, lac_finding *findi
   finding->flops = 2 * a->flops * (lac_dtype_is_complex(dtype) ? 4 : 1);
 }
 
-// The pivots of earlier values where these would choose them too, without a search. False: a search is needed.
-static bool column_replay(const lac_direct_job *job, void **numeric) {
-  pivoting_shape *shape = atomic_load(&((pivoting_analysis *)job->part)->shape);
-  pivoting_numeric *f = shape ? pivoting_replay_factor(job, shape, true) : NULL;
-  if (f && f->growth <= PIVOTING_GROWTH) {
-    f->is_rough = f->growth > PIVOTING_ROUGH;
-    pivoting_replay_count(f);
-    *numeric = f;
-    return true;
-  }
-  pivoting_destroy(f);
-  return false;
+// The shape that is kept, held; or NULL.
+static pivoting_shape *column_shape(pivoting_analysis *a) {
+  pthread_mutex_lock(&a->lock);
+  pivoting_shape *shape = a->shape ? lac_object_retain(a->shape) : NULL;
+  pthread_mutex_unlock(&a->lock);
+  return shape;
 }
 
-// The first shape is kept. It is the same for all values that choose its pivots.
-static void column_learn(const lac_direct_job *job, pivoting_analysis *a, const pivoting_numeric *f) {
-  pivoting_shape *kept = NULL, *made = f->shape;
-  if (job->near) return;
-  if (atomic_compare_exchange_strong(&a->shape, &kept, lac_object_retain(made))) return;
-  lac_object_release(made);
-  if (memcmp(made->pivots, kept->pivots, (size_t)a->n * sizeof *made->pivots) == 0) pivoting_replay_learn(job, f, kept);
+static void column_keep(pivoting_analysis *a, pivoting_shape *shape) {
+  pthread_mutex_lock(&a->lock);
+  pivoting_shape *before = a->shape;
+  a->shape = lac_object_retain(shape);
+  pthread_mutex_unlock(&a->lock);
+  lac_object_release(before);
+}
+
+// A search made `f`, where `kept` was known. A shape is the same for all values that choose its pivots; it makes way
+// for that of other pivots unless it has a replay.
+static void column_learn(const lac_direct_job *job, pivoting_analysis *a, pivoting_shape *kept,
+                         const pivoting_numeric *f) {
+  if (job->near || f->growth > PIVOTING_GROWTH) return;
+  if (kept && memcmp(f->shape->pivots, kept->pivots, (size_t)a->n * sizeof *kept->pivots) == 0) {
+    atomic_store(&kept->is_usual, true);
+    pivoting_replay_learn(job, f, kept);
+  } else if (!kept || !atomic_load(&kept->replay)) {
+    column_keep(a, f->shape);
+  }
+}
+
+// The pivots of earlier values where these would choose them too; else a search.
+static lac_status column_choose(const lac_direct_job *job, pivoting_analysis *a, void **numeric, lac_fault *fault) {
+  pivoting_shape *kept = column_shape(a);
+  lac_status status = kept ? pivoting_factor_chosen(job, kept, numeric, fault) : LAC_ERR_CONVERGENCE;
+  if (status != LAC_OK && !lac_status_is_final(status)) {
+    status = pivoting_factor_by(job, pivoting_readiness(job->options), numeric, fault);
+    if (status == LAC_OK) column_learn(job, a, kept, *numeric);
+  }
+  lac_object_release(kept);
+  return status;
 }
 
 // A factor in whose columns numbers did not grow, or none.
 static lac_status column_try(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   pivoting_analysis *a = (pivoting_analysis *)job->part;  // what it learns is for all values to come
   if (atomic_load(&a->is_weak)) return LAC_ERR_CONVERGENCE;
-  if (column_replay(job, numeric)) return LAC_OK;
-  lac_status status = pivoting_factor_by(job, pivoting_readiness(job->options), numeric, fault);
+  lac_status status = column_choose(job, a, numeric, fault);
   pivoting_numeric *f = *numeric;
   if (status != LAC_OK) return status;
   f->is_rough = f->growth > PIVOTING_ROUGH;
-  if (f->growth <= PIVOTING_GROWTH) {
-    column_learn(job, a, f);
-    return LAC_OK;
-  }
+  if (f->growth <= PIVOTING_GROWTH) return LAC_OK;
   pivoting_destroy(f);
   *numeric = NULL;
   if (!job->near) atomic_store(&a->is_weak, true);  // others of a batch may be on their way

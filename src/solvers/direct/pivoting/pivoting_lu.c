@@ -16,17 +16,27 @@
 #include "solvers/direct/order/ordering.h"
 #include "solvers/direct/pivoting/pivoting_lu_replay.h"
 
+// A column that took the row of another one leaves it its own: else that column, and one after another those that it
+// takes from, would have the largest number for a pivot, wherever that fills in (Davis and Palamadai Natarajan 2010).
+static void pivoting_exchange(int32_t column, int32_t taken, pivoting_work *w) {
+  int32_t left = w->row_of[column];
+  if (left == taken) return;
+  int32_t other = w->col_of[taken];
+  w->row_of[other] = left, w->col_of[left] = other;
+  w->row_of[column] = taken, w->col_of[taken] = column;
+}
+
 #define KERNEL_FILE "solvers/direct/pivoting/pivoting_lu_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
 typedef int32_t pivoting_scale_kernel(const lac_structure *, const pivoting_analysis *, const void *, void *, void *,
                                       double *);
-typedef lac_status pivoting_column_kernel(const lac_structure *, const void *, int32_t, int32_t, int32_t, double,
-                                          pivoting_work *, pivoting_numeric *);
+typedef lac_status pivoting_columns_kernel(const lac_direct_job *, double, int32_t *, pivoting_work *,
+                                           pivoting_numeric *);
 typedef void pivoting_solve_kernel(const pivoting_analysis *, const pivoting_numeric *, lac_form, int, const void *,
                                    void *, void *);
 static pivoting_scale_kernel *const pivoting_scale_kernels[] = TABLE(pivoting_scale);
-static pivoting_column_kernel *const pivoting_column_kernels[] = TABLE(pivoting_column);
+static pivoting_columns_kernel *const pivoting_columns_kernels[] = TABLE(pivoting_columns);
 static pivoting_solve_kernel *const pivoting_solve_kernels[] = TABLE(pivoting_solve);
 
 // -- analysis --------------------------------------------------------------------------------------------------------
@@ -40,6 +50,7 @@ void pivoting_forget(void *analysis) {
   lac_free(a->row_block);
   lac_free(a->col_block);
   lac_object_release(a->shape);
+  pthread_mutex_destroy(&a->lock);
   lac_free(a);
 }
 
@@ -55,6 +66,7 @@ static lac_status pivoting_analyse(lac_context *ctx, const lac_structure *struct
   pivoting_analysis *a = NULL;
 
   LAC_ALLOC(a, 1);
+  pthread_mutex_init(&a->lock, NULL);
   a->n = structure->n;
   LAC_ALLOC(a->order, a->n);
   if (pivoting_is_nearly_symmetric(structure)) {
@@ -108,31 +120,16 @@ static void pivoting_foresee_all(const pivoting_analysis *a, pivoting_work *w) {
   }
 }
 
-// A column that took the row of another one leaves it its own: else that column, and one after another those that it
-// takes from, would have the largest number for a pivot, wherever that fills in (Davis and Palamadai Natarajan 2010).
-static void pivoting_exchange(int32_t column, int32_t taken, pivoting_work *w) {
-  int32_t left = w->row_of[column], other = w->col_of[taken];
-  w->row_of[other] = left, w->col_of[left] = other;
-  w->row_of[column] = taken, w->col_of[taken] = column;
-}
-
 static lac_status pivoting_columns(const lac_direct_job *job, double tolerance, pivoting_work *w, pivoting_numeric *f,
                                    lac_fault *fault) {
   const pivoting_analysis *a = job->part;
-  double since = 0;
   w->row_block = a->row_block;
   f->shape->tolerance = tolerance;
   pivoting_foresee_all(a, w);
-  for (int32_t k = 0; k < f->n; k++) {
-    double before = f->shape->flops;
-    int32_t column = a->order[k], wanted = f->shape->wanted[k] = w->row_of[column];
-    w->block = a->col_block ? a->col_block[column] : 0;
-    w->is_single = a->col_block && a->first[w->block + 1] - a->first[w->block] == 1;
-    lac_status status = pivoting_column_kernels[f->dtype](job->structure, job->values, column, wanted, k,
-                                                          pivoting_tolerance(a, column, wanted, tolerance), w, f);
-    if (status != LAC_OK) return pivoting_explain(status, w, column, fault);
-    pivoting_exchange(column, f->shape->pivots[k], w);
-    if (lac_stop_is_due(job->stop, f->shape->flops - before, &since)) return lac_fault_interrupted(fault);
+  for (int32_t k = 0; k < f->n;) {
+    lac_status status = pivoting_columns_kernels[f->dtype](job, tolerance, &k, w, f);
+    if (status != LAC_OK) return pivoting_explain(status, w, a->order[k], fault);
+    if (k < f->n && lac_stop_is_set(job->stop)) return lac_fault_interrupted(fault);
   }
   return LAC_OK;
 }

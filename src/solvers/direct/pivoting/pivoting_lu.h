@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 
 #include "solvers/direct/method/method.h"
 
@@ -24,8 +25,9 @@ typedef struct pivoting_analysis {
   const char *ordering;  // that was taken; NULL: the one that was asked for
   int64_t nnz;           // of both triangles, and multiply-adds, where pivots stay on the diagonal; 0: not known
   double flops;
-  _Atomic bool is_weak;                    // pivots that were taken from the diagonal too readily let numbers grow
-  _Atomic(struct pivoting_shape *) shape;  // of the first values; NULL until there are some
+  _Atomic bool is_weak;          // pivots that were taken from the diagonal too readily let numbers grow
+  pthread_mutex_t lock;          // of the next one
+  struct pivoting_shape *shape;  // of earlier values (column_lu.c); NULL until there are some
 } pivoting_analysis;
 
 /// Places of numbers by columns, that grow at their end.
@@ -48,6 +50,7 @@ typedef struct pivoting_shape {
   double tolerance;      // by which they were chosen, and which row would have been taken at each step where it could:
   int32_t *wanted;
   _Atomic int32_t uses;                      // how often values were factored in it anew
+  _Atomic bool is_usual;                     // the last search found its pivots once more, and values since chose them
   _Atomic(struct pivoting_replay *) replay;  // NULL until it pays (pivoting_lu_replay.h)
 } pivoting_shape;
 
@@ -88,10 +91,10 @@ typedef struct pivoting_work {
   bool is_single;            // and has one row
 } pivoting_work;
 
-/// A factor with room for so many entries of L and U, or in the shape of another one; NULL: there is no memory. And its
-/// end, which accepts NULL. See pivoting_lu_memory.c.
+/// A factor with room for so many entries of L and U, or in a shape that another one made; NULL: there is no memory.
+/// And its end, which accepts NULL. See pivoting_lu_memory.c.
 pivoting_numeric *pivoting_create(const pivoting_analysis *analysis, lac_dtype dtype, int64_t l_count, int64_t u_count);
-pivoting_numeric *pivoting_create_like(const pivoting_numeric *like);
+pivoting_numeric *pivoting_create_like(pivoting_shape *shape, lac_dtype dtype);
 void pivoting_destroy(void *numeric);
 
 /// Multipliers up to one over the first are taken where pivots are foreseen; numbers that grow cost digits: from the
@@ -140,13 +143,16 @@ lac_status pivoting_factor_by(const lac_direct_job *job, double tolerance, void 
 /// With the pivots of job->like: pivoting_lu_again.c.
 lac_status pivoting_factor_again(const lac_direct_job *job, void **numeric, lac_fault *fault);
 
+/// With those of a shape, where pivoting_factor_by would find them too: without a search. LAC_ERR_CONVERGENCE: it would
+/// not, or the last search did not.
+lac_status pivoting_factor_chosen(const lac_direct_job *job, pivoting_shape *shape, void **numeric, lac_fault *fault);
+
 /// Room for `count` more entries and their numbers.
 bool pivoting_reserve(pivoting_index *index, void **values, int64_t count, size_t number_size);
 
-/// The structure of column k: path[return value .. n - 1] are the steps that update it, rest the rows below. See
-/// pivoting_lu_reach.c.
-int32_t pivoting_reach(const lac_structure *a, int32_t column, int32_t k, const pivoting_shape *shape,
-                       pivoting_work *w);
+/// What step j adds to the structure of column k: path[return value .. n - 1] are the steps that update it, `top` what
+/// this was before, rest the rows below. See pivoting_lu_reach.c.
+int32_t pivoting_search(int32_t j, int32_t k, const pivoting_shape *shape, pivoting_work *w, int32_t top);
 
 /// The room of an elimination, zero before; false: there is no memory. And its end.
 bool pivoting_work_init(pivoting_work *w, size_t n, lac_dtype dtype);

@@ -44,37 +44,40 @@ static inline double FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
   return largest;
 }
 
-// Column k of L and U. False: its pivot is zero or less than `tolerance` of what it eliminates, or something overflows.
+// Column k of L and U. False: its pivot is not the one that `rule` takes, or something overflows.
 static inline bool FN(again_column)(const lac_structure *s, const void *values, int32_t column, int32_t k, int32_t end,
-                                    double tolerance, void *work, pivoting_numeric *f) {
+                                    again_rule rule, void *work, pivoting_numeric *f) {
   const pivoting_index *lower = &f->shape->l;
   T *x = work, *l = f->l;
   bool is_finite = FN(again_read)(s, values, column, k, end, x, f);
-  double above = FN(again_update)(k, f, x), size = FN(size)(x[k]), most = size;
+  double above = FN(again_update)(k, f, x), size = FN(size)(x[k]), others = 0;
+  double rival = rule.rival >= 0 ? FN(size)(x[rule.rival]) : 0;
   T pivot = ((T *)f->diagonal)[k] = x[k], inverse = ((T *)f->inverse)[k] = FN(column_inverse)(pivot);
   bool is_tiny = !(size >= FN(tiny));
   x[k] = 0;
   for (int64_t q = lower->offsets[k]; q < lower->offsets[k + 1]; q++) {
     T value = x[lower->rows[q]];
     double candidate = FN(size)(value);
-    if (candidate > most) most = candidate;
+    if (candidate > others) others = candidate;
     l[q] = FN(column_over)(value, pivot, inverse, is_tiny);  // by zero where that is found in the end
     x[lower->rows[q]] = 0;
   }
-  if (!(size > 0 && size >= tolerance * most) || !isfinite(most) || !is_finite) return false;
+  double most = size > others ? size : others;
+  if (!again_takes(rule, size, others, rival) || !isfinite(most) || !is_finite) return false;
   pivoting_note(f, column, size, most, above);
   return true;
 }
 
 // Columns from k on, at most to `last`; returns the first that is left to do, or that failed, which *is_done then
 // denies.
-static int32_t FN(again_columns)(const lac_direct_job *job, int32_t k, int32_t last, double tolerance, void *work,
-                                 pivoting_numeric *f, bool *is_done) {
+static int32_t FN(again_columns)(const lac_direct_job *job, int32_t k, int32_t last, double tolerance, bool chosen,
+                                 void *work, pivoting_numeric *f, bool *is_done) {
   const pivoting_analysis *a = job->part;
   *is_done = true;
   for (; k < last; k++) {
     int32_t column = a->order[k], end = a->col_block ? a->first[a->col_block[column] + 1] : f->n;
-    *is_done = FN(again_column)(job->structure, job->values, column, k, end, tolerance, work, f);
+    again_rule rule = chosen ? again_rule_of(a, f->shape, k) : (again_rule){tolerance, -1};
+    *is_done = FN(again_column)(job->structure, job->values, column, k, end, rule, work, f);
     if (!*is_done) break;
   }
   return k;

@@ -11,14 +11,17 @@ static int32_t FN(pivoting_scale)(const lac_structure *s, const pivoting_analysi
   return FN(equilibrate_parts)(s, values, a->row_block, a->col_block, rows, columns, apart);
 }
 
-// The column in hand, scaled: into x, and what stands below its block to where it stays. False: in the units of its
-// block that is out of range.
-static bool FN(pivoting_read)(const lac_structure *s, const T *a, int32_t column, const pivoting_work *w,
-                              pivoting_numeric *f) {
+// The column in hand, scaled: into x, and what stands below its block to where it stays. And its structure as that of
+// pivoting_search, whose path is returned; -1: in the units of its block something below is out of range.
+static inline int32_t FN(pivoting_read)(const lac_structure *s, const T *a, int32_t column, int32_t k, pivoting_work *w,
+                                        pivoting_numeric *f) {
   T *x = w->x, *kept = f->below;
+  int32_t top = f->n, *mark = w->mark;
+  const int32_t *place = f->shape->place;
   bool is_finite = true;
   pivoting_index *below = &f->shape->below;
   const REAL *row_scale = f->row_scale, scale = ((const REAL *)f->col_scale)[column];
+  w->rest_count = 0;
   for (int64_t q = s->t_offsets[column]; q < s->t_offsets[column + 1]; q++) {
     int32_t row = s->t_rows[q];
     T value = a[s->t_slots[q]];
@@ -26,18 +29,26 @@ static bool FN(pivoting_read)(const lac_structure *s, const T *a, int32_t column
       below->rows[below->count] = row;
       value = kept[below->count++] = FN(rescale)(value, (double)row_scale[row], (double)scale);
       is_finite = is_finite && FN(finite)(value);
+      continue;
+    }
+    x[row] = value * row_scale[row] * scale;
+    if (mark[row] == k) continue;
+    mark[row] = k;
+    if (place[row] < 0) {
+      w->rest[w->rest_count++] = row;
     } else {
-      x[row] = value * row_scale[row] * scale;
+      top = pivoting_search(place[row], k, f->shape, w, top);
     }
   }
-  return is_finite;
+  return is_finite ? top : -1;
 }
 
 // x = L^-1 a; the steps of the path in their order, which become a column of U. Returns the largest number of that.
 static double FN(pivoting_update)(int32_t top, const pivoting_work *w, pivoting_numeric *f) {
   pivoting_shape *shape = f->shape;
   T *x = w->x, *l = f->l, *u = f->u;
-  int64_t products = 0;
+  int32_t *rows = shape->u.rows;
+  int64_t products = 0, count = shape->u.count;
   double largest = 0;
   for (int32_t t = top; t < f->n; t++) {
     int32_t j = w->path[t], row = shape->pivots[j];
@@ -48,9 +59,10 @@ static double FN(pivoting_update)(int32_t top, const pivoting_work *w, pivoting_
     int64_t begin = shape->l.offsets[j], length = shape->l.offsets[j + 1] - begin;
     FN(column_take)(length, shape->l.rows + begin, l + begin, value, x);
     products += length;
-    shape->u.rows[shape->u.count] = j;
-    u[shape->u.count++] = value;
+    rows[count] = j;
+    u[count++] = value;
   }
+  shape->u.count = count;
   shape->flops += (double)products;
   return largest;
 }
@@ -79,16 +91,17 @@ static void FN(pivoting_divide)(int32_t pivot_row, int32_t k, const pivoting_wor
   pivoting_index *index = &f->shape->l;
   T *x = w->x, *l = f->l, pivot = x[pivot_row], inverse = FN(column_inverse)(pivot);
   bool is_tiny = !(FN(size)(pivot) >= FN(tiny));
+  int64_t count = index->count;
   ((T *)f->diagonal)[k] = pivot;
   ((T *)f->inverse)[k] = inverse;
   for (int32_t t = 0; t < w->rest_count; t++) {
     int32_t row = w->rest[t];
-    if (row != pivot_row) {
-      index->rows[index->count] = row;
-      l[index->count++] = FN(column_over)(x[row], pivot, inverse, is_tiny);
-    }
+    index->rows[count] = row;
+    l[count] = FN(column_over)(x[row], pivot, inverse, is_tiny);
+    count += row != pivot_row;  // which is written over
     x[row] = 0;
   }
+  index->count = count;
 }
 
 // Bring the rows of column j that are pivots to its front, so that searches need not pass the others.
@@ -129,8 +142,7 @@ static lac_status FN(pivoting_single)(const lac_structure *s, const T *a, int32_
                                       pivoting_work *w, pivoting_numeric *f) {
   pivoting_shape *shape = f->shape;
   T *x = w->x;
-  w->rest_count = 1;
-  if (!FN(pivoting_read)(s, a, column, w, f)) return LAC_ERR_CONVERGENCE;
+  if (FN(pivoting_read)(s, a, column, k, w, f) < 0) return LAC_ERR_CONVERGENCE;
   T pivot = ((T *)f->diagonal)[k] = x[row];
   ((T *)f->inverse)[k] = FN(column_inverse)(pivot);
   double size = FN(size)(pivot);
@@ -150,13 +162,13 @@ static lac_status FN(pivoting_column)(const lac_structure *s, const void *values
                                       int32_t k, double tolerance, pivoting_work *w, pivoting_numeric *f) {
   if (w->is_single) return FN(pivoting_single)(s, values, column, diagonal, k, w, f);
   pivoting_shape *shape = f->shape;
-  int32_t top = pivoting_reach(s, column, k, shape, w);
+  int32_t top = FN(pivoting_read)(s, values, column, k, w, f);
   double size, most, above;
 
+  if (top < 0) return LAC_ERR_CONVERGENCE;
   if (!pivoting_reserve(&shape->u, &f->u, f->n - top, sizeof(T)) ||
       !pivoting_reserve(&shape->l, &f->l, w->rest_count, sizeof(T)))
     return LAC_ERR_MEMORY;
-  if (!FN(pivoting_read)(s, values, column, w, f)) return LAC_ERR_CONVERGENCE;
   above = FN(pivoting_update)(top, w, f);
   int32_t row = FN(pivoting_choose)(w, diagonal, tolerance, &size, &most);
   if (row < 0) return isfinite(size) ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;
@@ -169,6 +181,28 @@ static lac_status FN(pivoting_column)(const lac_structure *s, const void *values
   shape->below.offsets[k + 1] = shape->below.count;
   FN(pivoting_prune)(row, top, w, f);
   return LAC_OK;
+}
+
+// Columns from *next on, until it is time to look whether it shall end; *next is then the first that is left, or the
+// one that failed.
+static lac_status FN(pivoting_columns)(const lac_direct_job *job, double tolerance, int32_t *next, pivoting_work *w,
+                                       pivoting_numeric *f) {
+  const pivoting_analysis *a = job->part;
+  pivoting_shape *shape = f->shape;
+  double until = shape->flops + LAC_STOP_WORK;
+  lac_status status = LAC_OK;
+  int32_t k = *next;
+  for (; k < f->n && shape->flops < until; k++) {
+    int32_t column = a->order[k], wanted = shape->wanted[k] = w->row_of[column];
+    w->block = a->col_block ? a->col_block[column] : 0;
+    w->is_single = a->col_block && a->first[w->block + 1] - a->first[w->block] == 1;
+    status = FN(pivoting_column)(job->structure, job->values, column, wanted, k,
+                                 pivoting_tolerance(a, column, wanted, tolerance), w, f);
+    if (status != LAC_OK) break;
+    pivoting_exchange(column, shape->pivots[k], w);
+  }
+  *next = k;
+  return status;
 }
 
 static inline __attribute__((always_inline)) void FN(pivoting_load)(int32_t n, const int32_t *order, const REAL *scale,

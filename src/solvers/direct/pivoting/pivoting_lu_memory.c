@@ -103,9 +103,8 @@ pivoting_numeric *pivoting_create(const pivoting_analysis *a, lac_dtype dtype, i
   return pivoting_create_in(pivoting_shape_create(a->n, l_count, u_count, a->below), dtype, l_count, u_count);
 }
 
-pivoting_numeric *pivoting_create_like(const pivoting_numeric *like) {
-  const pivoting_shape *shape = like->shape;
-  pivoting_numeric *f = pivoting_create_in(lac_object_retain(like->shape), like->dtype, shape->l.count, shape->u.count);
+pivoting_numeric *pivoting_create_like(pivoting_shape *shape, lac_dtype dtype) {
+  pivoting_numeric *f = pivoting_create_in(lac_object_retain(shape), dtype, shape->l.count, shape->u.count);
   if (f) f->is_like = true;
   return f;
 }

@@ -9,8 +9,7 @@
 
 #include "solvers/direct/pivoting/pivoting_lu.h"
 
-// Search from step j. Returns the new begin of the path.
-static int32_t pivoting_search(int32_t j, int32_t k, const pivoting_shape *shape, pivoting_work *w, int32_t top) {
+int32_t pivoting_search(int32_t j, int32_t k, const pivoting_shape *shape, pivoting_work *w, int32_t top) {
   const pivoting_index *l = &shape->l;
   int32_t depth = 0;
   w->stack[0] = j;
@@ -33,23 +32,6 @@ static int32_t pivoting_search(int32_t j, int32_t k, const pivoting_shape *shape
     } else {
       w->path[--top] = step;
       depth--;
-    }
-  }
-  return top;
-}
-
-int32_t pivoting_reach(const lac_structure *a, int32_t column, int32_t k, const pivoting_shape *shape,
-                       pivoting_work *w) {
-  int32_t top = a->n;
-  w->rest_count = 0;
-  for (int64_t q = a->t_offsets[column]; q < a->t_offsets[column + 1]; q++) {
-    int32_t row = a->t_rows[q];
-    if (w->mark[row] == k || (w->row_block && w->row_block[row] != w->block)) continue;
-    w->mark[row] = k;
-    if (shape->place[row] < 0) {
-      w->rest[w->rest_count++] = row;
-    } else {
-      top = pivoting_search(shape->place[row], k, shape, w, top);
     }
   }
   return top;
