@@ -3,10 +3,11 @@
 /// Loops of the last few milliseconds, and a pause of working with several threads: ten times as long as what was lost,
 /// and longer each time while the cores stay taken, so that trying again costs little. Waiting alone does not tell:
 /// parts may be uneven. Nor does one look, for two threads of which one is late now and then are faster than one: the
-/// first pause takes two bad looks in a row. Nor do cores that were taken by threads of this process, which look for
-/// work and soon give up; several threads of it that have loops of ours are a crowd, though. Each calling thread has an
-/// account of its own: threads that share its loops are its own, too. A pause goes on for as long as the system says
-/// that no core was idle: trying again would cost what it did before.
+/// first pause takes two bad looks in a row. Where threads of this process took the cores, pauses stay short: those of
+/// a BLAS look for work for a tenth of a second after its last call, and then sleep. Several threads of the process
+/// that have loops of ours are a crowd like any other. Each calling thread has an account of its own: threads that
+/// share its loops are its own, too. A long pause goes on for as long as the system says that no core was idle: trying
+/// again would cost what it did before.
 
 #define _GNU_SOURCE
 
@@ -30,7 +31,8 @@ static const double crowd_look = 3e-3;    // seconds of loops after which they a
 static const double crowd_lost = 0.25;    // of them, lost, are too many
 static const double crowd_pause = 10;     // times what was lost is the first pause,
 static const double crowd_longer = 4;     // times the last one the next,
-static const double crowd_most = 1;       // seconds the longest
+static const double crowd_most = 1;       // seconds the longest,
+static const double crowd_brief = 0.04;   // where only threads of this process are in the way
 static const double crowd_ours = 0.85;    // of all cores are all but what the system itself takes
 static const double crowd_told = 0.1;     // seconds of a pause of which the system, counting hundredths, can tell
 static const double crowd_idle = 0.5;     // of a core, idle, are worth another try
@@ -44,7 +46,7 @@ static _Thread_local struct {
   double all, lost;     // seconds of loops, and those of waiting in vain, since the last judgement
   int64_t taken;        // at the last judgement,
   int threads;          // from so many threads; 0: there was none
-  double since, spent;  // when that was, and what the process had had of its cores
+  double since, spent;  // when the first loop began after that, and what the process had had of its cores by then
   int callers;          // the most that had loops at once since then
   bool was_bad;         // what was judged
   double pause, until;  // the last pause, and when it ends
@@ -71,9 +73,8 @@ static crowd_cores crowd_cores_now(void) {
   return now;
 }
 
-/// Begin a pause of so many seconds, or of the longest.
 static void crowd_begin_pause(double now, double seconds) {
-  crowd.pause = fmin(seconds, crowd_most);
+  crowd.pause = seconds;
   crowd.until = now + crowd.pause;
   if (crowd.pause >= crowd_told) crowd.before = crowd_cores_now();
 }
@@ -86,7 +87,7 @@ static bool crowd_stays(double now) {
   double seconds = now - (crowd.until - crowd.pause);
   bool is_told = cores.all - crowd.before.all > crowd_idle * seconds;
   if (!is_told || cores.idle - crowd.before.idle > crowd_idle * seconds) return false;
-  crowd_begin_pause(now, crowd_longer * crowd.pause);
+  crowd_begin_pause(now, fmin(crowd_longer * crowd.pause, crowd_most));
   return true;
 }
 
@@ -100,8 +101,10 @@ int lac_crowd_threads(int threads) {
 
 lac_crowd_loop lac_crowd_begin(int threads) {
   int callers = atomic_fetch_add_explicit(&crowd_callers, 1, memory_order_relaxed) + 1;
-  bool is_looked_at = crowd.all >= crowd_look;
-  return (lac_crowd_loop){.begin = lac_seconds(), .threads = threads, .is_looked_at = is_looked_at, .callers = callers};
+  lac_crowd_loop loop = {.threads = threads, .is_looked_at = crowd.all >= crowd_look, .callers = callers};
+  if (crowd.all == 0) loop.spent_before = lac_crowd_spent();
+  loop.begin = lac_seconds();
+  return loop;
 }
 
 void lac_crowd_end(void) { atomic_fetch_sub_explicit(&crowd_callers, 1, memory_order_relaxed); }
@@ -122,7 +125,7 @@ double lac_crowd_spent(void) {
   return 0;
 }
 
-/// Whether this process had all cores since the last judgement, and no other thread had loops of ours meanwhile.
+/// Whether this process had all cores during the loops that are judged, and no other thread of it had loops of ours.
 static bool crowd_has_all(const lac_crowd_loop *loop) {
   int cores = omp_get_num_procs();
   bool is_alone = crowd.callers <= 1 && cores > 1;
@@ -130,10 +133,11 @@ static bool crowd_has_all(const lac_crowd_loop *loop) {
 }
 
 static void crowd_judge(const lac_crowd_loop *loop) {
-  bool has_all = crowd_has_all(loop), is_known = crowd.threads == loop->threads;
-  bool is_bad = is_known && !has_all && loop->taken > crowd.taken && crowd.lost > crowd_lost * crowd.all;
+  bool is_known = crowd.threads == loop->threads;
+  bool is_bad = is_known && loop->taken > crowd.taken && crowd.lost > crowd_lost * crowd.all;
   if (is_bad && (crowd.was_bad || crowd.pause > 0)) {
-    crowd_begin_pause(loop->end, fmax(crowd_longer * crowd.pause, crowd_pause * crowd.lost));
+    double most = crowd_has_all(loop) ? crowd_brief : crowd_most;
+    crowd_begin_pause(loop->end, fmin(fmax(crowd_longer * crowd.pause, crowd_pause * crowd.lost), most));
     crowd.good = 0;
   } else if (!is_bad) {
     crowd.good += crowd.all;
@@ -144,12 +148,11 @@ static void crowd_judge(const lac_crowd_loop *loop) {
   crowd.taken = loop->taken;
   crowd.threads = loop->threads;
   crowd.callers = 0;
-  crowd.since = loop->end;
-  crowd.spent = loop->spent;
 }
 
 /// Parts are cut evenly, but cores differ: waiting as long as working is no loss.
 void lac_crowd_note(const lac_crowd_loop *loop) {
+  if (crowd.all == 0) crowd.since = loop->begin, crowd.spent = loop->spent_before;
   if (loop->callers > crowd.callers) crowd.callers = loop->callers;
   crowd.all += loop->end - loop->begin;
   crowd.lost += fmax(0, (loop->end - loop->first) - (loop->first - loop->begin) - crowd_waking);

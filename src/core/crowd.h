@@ -3,8 +3,8 @@
 /// Whether the cores are taken by others. Threads that share a loop wait for the last of them; where another program
 /// has its core, they wait for that program as well, and one thread alone would be quicker. So waiting is measured, and
 /// where it takes much of the time while the system takes cores away, loops have one thread for a while. Results do not
-/// depend on it. Where the process itself has all cores, as threads of a BLAS do that look for work some time after
-/// their last, there is nobody to make room for.
+/// depend on it. Where the process itself has all cores, as with threads of a BLAS that look for work some time after
+/// their last, it is a short while.
 
 #ifndef LACUNA_CORE_CROWD_H
 #define LACUNA_CORE_CROWD_H
@@ -17,7 +17,8 @@ typedef struct lac_crowd_loop {
   double begin, first, end;  // its beginning, when the first thread had done its part, and when all had
   int threads;               // that shared it
   int64_t taken;  // how often the system has taken a core from one of them (lac_crowd_taken), if is_looked_at
-  double spent;   // seconds of all cores that the process has had by its end (lac_crowd_spent), if is_looked_at
+  double spent_before, spent;  // seconds of all cores that the process has had (lac_crowd_spent): by its beginning, if
+                               // it is the first since loops were looked at, and by its end, if is_looked_at
   bool is_looked_at;
   int callers;  // threads of the process that had such a loop when it began, this one included
 } lac_crowd_loop;

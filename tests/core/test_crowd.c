@@ -46,33 +46,42 @@ static void *taken_for_long(void *threads) {
   return threads;
 }
 
-/// Six loops of a second, long for a waiting thread, in which the process had `spent` seconds of cores each, of several
-/// calling threads or one.
+/// Six loops of a second, the last of which just ended, long for a waiting thread, in which the process had `spent`
+/// seconds of cores each, of several calling threads or one.
 static void note_spending(double spent, int callers) {
   for (int i = 0; i < 6; i++) {
     lac_crowd_loop loop = lac_crowd_begin(4);
-    loop.begin += i, loop.first = loop.begin + 0.1, loop.end = loop.begin + 1;
-    loop.taken = 3 + i, loop.spent = i * spent, loop.callers = callers;
+    loop.begin += i - 6, loop.first = loop.begin + 0.1, loop.end = loop.begin + 1;
+    loop.taken = 3 + i, loop.spent_before = i * spent, loop.spent = (i + 1) * spent, loop.callers = callers;
     lac_crowd_end();
     lac_crowd_note(&loop);
   }
 }
 
+/// Threads after a tenth of a second, if there is one before.
+static void after_a_while(int *threads) {
+  double begin = lac_seconds();
+  int before = lac_crowd_threads(4);
+  while (lac_seconds() < begin + 0.1) {
+  }
+  *threads = before == 1 ? lac_crowd_threads(4) : -1;
+}
+
 static void *taken_by_the_process(void *threads) {
   note_spending(omp_get_num_procs(), 1);
-  *(int *)threads = lac_crowd_threads(4);
+  after_a_while(threads);
   return threads;
 }
 
 static void *taken_by_half(void *threads) {
   note_spending(0.5 * omp_get_num_procs(), 1);
-  *(int *)threads = lac_crowd_threads(4);
+  after_a_while(threads);
   return threads;
 }
 
 static void *taken_by_callers(void *threads) {
   note_spending(omp_get_num_procs(), 2);
-  *(int *)threads = lac_crowd_threads(4);
+  after_a_while(threads);
   return threads;
 }
 
@@ -136,7 +145,7 @@ static void callers_are_counted(lac_context *ctx) {
   lac_crowd_end();
 }
 
-static void loops_make_room_for_nobody_where_the_process_has_all_cores(lac_context *ctx) {
+static void pauses_are_short_where_the_process_has_all_cores(lac_context *ctx) {
   (void)ctx;
   if (omp_get_num_procs() < 2) {
     check_skip("one core");
@@ -158,5 +167,5 @@ static void a_core_that_is_away_now_and_then_leaves_the_threads(lac_context *ctx
 }
 
 CHECK_MAIN(uneven_loops_keep_their_threads, even_loops_keep_their_threads, loops_that_wait_for_others_have_one_thread,
-           callers_are_counted, loops_make_room_for_nobody_where_the_process_has_all_cores, a_pause_ends,
+           callers_are_counted, pauses_are_short_where_the_process_has_all_cores, a_pause_ends,
            a_core_that_is_away_now_and_then_leaves_the_threads)
