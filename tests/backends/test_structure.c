@@ -94,8 +94,20 @@ static void check_transposes(lac_context *ctx, lac_context *cpu, const lac_patte
   built_free(&here);
 }
 
+/// Before the host has asked for indices.
+static void check_bands(lac_context *ctx, lac_context *cpu, const lac_pattern *a, const lac_pattern *b) {
+  const lac_band *there, *here;
+  CHECK_OK(lac_pattern_band(ctx, a, &there));
+  CHECK_OK(lac_pattern_band(cpu, b, &here));
+  CHECK_EQ(there->low, here->low);
+  CHECK_EQ(there->high, here->high);
+  CHECK_EQ(there->first_without, here->first_without);
+  CHECK_EQ(there->last_without, here->last_without);
+}
+
 static void check_patterns(lac_context *ctx, lac_context *cpu, const built *there, const built *here) {
   const lac_pattern *a = there->pattern, *b = here->pattern;
+  check_bands(ctx, cpu, a, b);
   CHECK_EQ(a->rows, b->rows);
   CHECK_EQ(a->cols, b->cols);
   CHECK_EQ(a->nnz, b->nnz);

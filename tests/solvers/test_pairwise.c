@@ -264,7 +264,8 @@ static void a_shuffled_grid_needs_few_iterations(lac_context *ctx) {
   CHECK_OK(ctx->kernels->remap(ctx, entries, LAC_PLAIN, 0, natural, s.values));
   s.setup = (lac_setup){.pattern = s.pattern, .values = s.values, .options = &s.options, .is_hermitian = true};
   case_set_up(ctx, &s);
-  CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, NULL) <= 20);
+  // Visited breadth first, pairs stand in line; where all rows choose at once they lie in any direction.
+  CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, NULL) <= (lac_context_is_host(ctx) ? 20 : 28));
   lac_array_destroy(&natural);
   lac_map_destroy(&entries);
   case_close(&s);

@@ -29,8 +29,10 @@ typedef struct cuda_match {
 /// Every vertex is free; rows whose diagonal outweighs all else are out.
 cudaError_t cuda_launch_match_begin(cudaStream_t stream, const cuda_match *m);
 
-/// A round: free vertices that hold each other most strongly are matched.
-cudaError_t cuda_launch_match_round(cudaStream_t stream, const cuda_match *m);
+/// A round: free vertices are matched that hold each other most strongly; or one that holds to another behind it, or
+/// ahead.
+typedef enum cuda_match_way { CUDA_MATCH_BOTH, CUDA_MATCH_BACK, CUDA_MATCH_FORTH } cuda_match_way;
+cudaError_t cuda_launch_match_round(cudaStream_t stream, const cuda_match *m, cuda_match_way way);
 
 /// Free rows join a neighbour that is matched. In the `last` of these rounds those without one lead a match of their
 /// own, or are out.

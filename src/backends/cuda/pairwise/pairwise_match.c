@@ -6,7 +6,10 @@
 #include "backends/cuda/pairwise/tables.h"
 #include "backends/cuda/structure.h"
 
-enum { ROUNDS = 5, JOINS = 2 };
+/// What is mutual first: on grids that is nearly all.
+static const cuda_match_way ways[] = {CUDA_MATCH_BOTH,  CUDA_MATCH_BOTH, CUDA_MATCH_BOTH, CUDA_MATCH_BACK,
+                                      CUDA_MATCH_FORTH, CUDA_MATCH_BOTH, CUDA_MATCH_BACK, CUDA_MATCH_FORTH};
+enum { ROUNDS = sizeof ways / sizeof *ways, JOINS = 2 };
 
 /// Integers of a matching that are gone with it.
 typedef struct matching {
@@ -62,7 +65,7 @@ static lac_status match_all(lac_context *ctx, const matching *m, const cuda_matc
   cuda_scope scope = cuda_begin(ctx);
   cudaError_t error = cuda_launch_match_begin(ctx->stream, job);
 
-  for (int r = 0; r < ROUNDS && error == cudaSuccess; ++r) error = cuda_launch_match_round(ctx->stream, job);
+  for (int r = 0; r < ROUNDS && error == cudaSuccess; ++r) error = cuda_launch_match_round(ctx->stream, job, ways[r]);
   for (int r = 1; r <= JOINS && !job->pairs && error == cudaSuccess; ++r)
     error = cuda_launch_match_join(ctx->stream, job, r == JOINS);
   if (error == cudaSuccess) error = cuda_launch_match_leaders(ctx->stream, job->count, job->state, m->flags.data);

@@ -9,9 +9,13 @@
 /// into pairs from its first vertex on, so that pairs on a grid stand in line as if it had been visited in order.
 ///
 /// In a round:   pick    the vertices ahead and behind
-///               settle  drop what is not mutual
+///               settle  drop what is not mutual, or was not heard
 ///               follow  the chain back to its first vertex: each jumps to where the one that it has reached has got
 ///               take    every second link
+///
+/// Where entries are not symmetric (convection), a vertex may hold most strongly to one that holds to another: after
+/// some rounds a vertex behind (then ahead) is *asked*, and goes with the nearest that asks. Such links lead back (or
+/// forth) alone, so that they form chains too.
 ///
 /// Chains are followed by all threads at once: a word has a vertex further back and whether it is an odd number of
 /// links away, so that whatever a thread reads is true, and the end does not depend on the order of threads.
@@ -153,9 +157,11 @@ struct Open {
 
 __device__ unsigned chain_to(int v) { return static_cast<unsigned>(v) << 1; }
 
+/// A vertex that is asked by several goes with the nearest.
 template <class G>
 struct Pick {
   G graph;
+  cuda_match_way way;
   const int *state;
   int *ahead;
   unsigned *chain;
@@ -163,9 +169,13 @@ struct Pick {
   __device__ void operator()(int v) const {
     int next = -1, before = -1;
     if (state[v] == FREE) choose(v, &next, &before);
-    ahead[v] = next;
-    chain[v] = before >= 0 ? chain_to(before) | 1u : chain_to(v);
+    if (way == CUDA_MATCH_BOTH) ahead[v] = next;
+    if (way == CUDA_MATCH_BACK && before >= 0) atomicMin(reinterpret_cast<unsigned *>(&ahead[before]), v);
+    if (way == CUDA_MATCH_FORTH && next >= 0) atomicMax(&ahead[next], v);
+    const int to = way == CUDA_MATCH_FORTH ? next : before;
+    chain[v] = to >= 0 ? chain_to(to) | 1u : chain_to(v);
   }
+  /// The next and the one before among the strongest that are free.
   __device__ void choose(int v, int *next, int *before) const {
     const auto &sight = graph.from(v);
     double strongest = 0, most = 0;
@@ -361,8 +371,8 @@ cudaError_t with_rows(const cuda_match *m, F f) {
 }
 
 template <class G>
-cudaError_t pick(cudaStream_t stream, const cuda_match *m, G graph) {
-  return for_each(stream, m->count, Pick<G>{graph, m->state, m->ahead, m->chain});
+cudaError_t pick(cudaStream_t stream, const cuda_match *m, cuda_match_way way, G graph) {
+  return for_each(stream, m->count, Pick<G>{graph, way, m->state, m->ahead, m->chain});
 }
 
 }  // namespace
@@ -372,10 +382,12 @@ cudaError_t cuda_launch_match_begin(cudaStream_t stream, const cuda_match *m) {
   return with_rows(m, [&](auto rows) { return for_each(stream, m->count, Begin<decltype(rows)>{rows, m->state}); });
 }
 
-cudaError_t cuda_launch_match_round(cudaStream_t stream, const cuda_match *m) {
-  cudaError_t error = with_rows(m, [&](auto rows) {
-    if (!m->pairs) return pick(stream, m, rows);
-    return pick(stream, m, Pairs<decltype(rows)>{rows, m->pairs, m->starts, m->members});
+cudaError_t cuda_launch_match_round(cudaStream_t stream, const cuda_match *m, cuda_match_way way) {
+  cudaError_t error = cudaMemsetAsync(m->ahead, 0xff, static_cast<size_t>(m->count) * sizeof *m->ahead, stream);
+  if (error != cudaSuccess) return error;
+  error = with_rows(m, [&](auto rows) {
+    if (!m->pairs) return pick(stream, m, way, rows);
+    return pick(stream, m, way, Pairs<decltype(rows)>{rows, m->pairs, m->starts, m->members});
   });
   if (error == cudaSuccess) error = for_each(stream, m->count, Settle{m->ahead, m->chain});
   if (error == cudaSuccess) error = for_each(stream, m->count, Follow{m->chain});

@@ -37,8 +37,11 @@ static int64_t rows_of_two_steps(const lac_context *ctx, const lac_hierarchy *h)
   return least < K_CYCLE_FEWEST ? K_CYCLE_FEWEST : least;
 }
 
+/// Not where rows became hardly fewer: the work of all levels stays in proportion to that of the first.
 static bool takes_two_steps(const cycle *s, int level) {
-  return level != last_of(s) && s->h->levels->patterns[level]->rows >= s->two_steps;
+  lac_pattern *const *patterns = s->h->levels->patterns;
+  bool is_fewer = level > 0 && 2 * patterns[level]->rows < patterns[level - 1]->rows;
+  return level != last_of(s) && is_fewer && patterns[level]->rows >= s->two_steps;
 }
 
 static lac_status open_level(lac_context *ctx, cycle *s, int level, int64_t k) {
