@@ -117,7 +117,7 @@ foreach(major 0 1)
   target_compile_definitions(cudss_stand_in_${major} PRIVATE STAND_IN_MAJOR=${major})
   set_target_properties(cudss_stand_in_${major} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/solvers)
 endforeach()
-foreach(name cudss cudss_before)
+foreach(name cudss cudss_before cudss_failures)
   add_dependencies(test.solvers.${name} cudss_stand_in_0 cudss_stand_in_1)
   target_compile_definitions(test.solvers.${name} PRIVATE
     CUDSS_STAND_INS="${PROJECT_BINARY_DIR}/tests/solvers/libcudss_stand_in_")

@@ -4,7 +4,14 @@
 /// memory, strict about what cuDSS is strict about.
 ///
 /// STAND_IN_MAJOR 1 has the signatures and numbers of version 1.0, and 0 those of 0.7, which solves no transposed
-/// systems; it also does not repeat the bits of batches. Written after the headers of both. `stand_in_analyses` counts.
+/// systems. Neither repeats the bits of batches, nor scales pivots where rows are matched; both ask for 0 bytes too.
+/// Written after the headers of both.
+///
+///     stand_in_analyses, stand_in_factors   how many were made
+///     stand_in_own                          how often memory was taken that was not lent
+///     stand_in_analysis                     not 0: the code with which analyses fail
+///     stand_in_lent                         not 0: that with which they fail in memory that is lent
+///     stand_in_solve                        not 0: factors are empty, and solves fail with this code
 
 #include <complex.h>
 #include <math.h>
@@ -38,7 +45,7 @@ typedef struct handle {
 } handle;
 
 typedef struct config {
-  int matches, mode, batch, repeats;
+  int matches, scales, mode, batch, repeats;
 } config;
 
 typedef struct matrix {
@@ -50,15 +57,17 @@ typedef struct matrix {
 } matrix;
 
 typedef struct data {
-  bool is_analysed, is_factored, has_matched;
+  bool is_analysed, is_factored, has_matched, is_empty;
   int64_t n, items, block;  // block: bytes that were taken for the factor
   number *lu;               // of each item, by rows
   int64_t *order;           // rows in the order of pivots
-  int info, pivots, column_type, type;
+  int info, pivots, column_type, type, nature;
 } data;
 
 API int stand_in_analyses;
 API int stand_in_factors;
+API int stand_in_own;
+API int stand_in_analysis, stand_in_lent, stand_in_solve;
 
 // -- numbers of any type ---------------------------------------------------------------------------------------------
 
@@ -122,14 +131,30 @@ API int cudssConfigSet(config *c, int what, const void *value, size_t bytes) {
     c->batch = given;
   } else if (what == DETERMINISTIC) {
     c->repeats = given;
-  } else if (what != MATCHING && what != EPSILON_ALG) {
+  } else if (what == EPSILON_ALG) {
+    c->scales = given;
+  } else if (what != MATCHING) {
     return INVALID;
   }
   return OK;
 }
 API int cudssDataCreate(handle *h, data **out) { return h && (*out = calloc(1, sizeof **out)) ? OK : ALLOC_FAILED; }
+/// Memory of the handler, or its own.
+static int take(handle *h, void **block, size_t bytes) {
+  *block = NULL;
+  if (h->memory.allocate) return h->memory.allocate(h->memory.self, block, bytes, NULL);
+  stand_in_own++;
+  return bytes == 0 || (*block = malloc(bytes)) ? 0 : 1;
+}
+static void give(handle *h, void *block, size_t bytes) {
+  if (h->memory.release) {
+    h->memory.release(h->memory.self, block, bytes, NULL);
+  } else {
+    free(block);
+  }
+}
 API int cudssDataDestroy(handle *h, data *d) {
-  if (d->lu) h->memory.release(h->memory.self, d->lu, (size_t)d->block, NULL);
+  if (d->lu) give(h, d->lu, (size_t)d->block);
   free(d->order);
   free(d);
   return OK;
@@ -175,15 +200,20 @@ API int cudssMatrixDestroy(matrix *m) {
 
 static int analyse(handle *h, const config *c, data *d, const matrix *a) {
   void *room = NULL;
-  if (c->matches && c->batch > 1) return NOT_SUPPORTED;
-  if (STAND_IN_MAJOR == 0 && c->repeats && c->batch > 1) return NOT_SUPPORTED;
-  if (d->lu) h->memory.release(h->memory.self, d->lu, (size_t)d->block, NULL);
+  if (stand_in_analysis) return stand_in_analysis;
+  if (stand_in_lent && h->memory.allocate) return stand_in_lent;
+  if (c->matches && (c->batch > 1 || c->scales)) return NOT_SUPPORTED;
+  if (c->repeats && c->batch > 1) return NOT_SUPPORTED;
+  if (take(h, &room, 0)) return ALLOC_FAILED;
+  give(h, room, 0);
+  if (d->lu) give(h, d->lu, (size_t)d->block);
   d->lu = NULL;
   free(d->order);
-  d->n = a->rows, d->items = c->batch, d->type = a->type, d->column_type = a->column_type;
-  d->block = d->items * d->n * d->n * (int64_t)sizeof(number);
+  d->n = a->rows, d->items = c->batch, d->type = a->type, d->column_type = a->column_type, d->nature = a->nature;
+  d->is_empty = stand_in_solve != 0;
+  d->block = (d->is_empty ? 1 : d->items * d->n * d->n) * (int64_t)sizeof(number);
   d->order = calloc((size_t)(d->items * d->n), sizeof *d->order);
-  if (!d->order || h->memory.allocate(h->memory.self, &room, (size_t)d->block, NULL)) return ALLOC_FAILED;
+  if (!d->order || take(h, &room, (size_t)d->block)) return ALLOC_FAILED;
   d->lu = room;
   d->is_analysed = true, d->is_factored = false, d->has_matched = c->matches;
   stand_in_analyses++;
@@ -235,7 +265,7 @@ static void eliminate(data *d, const matrix *a, number *lu, int64_t *order) {
 static int factor(data *d, const matrix *a) {
   if (!d->is_analysed || a->rows != d->n || a->type != d->type) return INVALID;
   d->info = d->pivots = 0;
-  for (int64_t item = 0; item < d->items; item++) {
+  for (int64_t item = 0; item < d->items && !d->is_empty; item++) {
     fill(a, item, d->lu + item * d->n * d->n);
     eliminate(d, a, d->lu + item * d->n * d->n, d->order + item * d->n);
   }
@@ -269,6 +299,7 @@ static void solve_transposed(int64_t n, const number *lu, const int64_t *order, 
 
 static int solve(const config *c, const data *d, const matrix *x, const matrix *b) {
   int64_t n = d->n;
+  if (d->is_empty) return stand_in_solve;
   if (!d->is_factored || b->cols != x->cols) return INVALID;
   if (c->repeats && b->cols != 1) return NOT_SUPPORTED;
   number *right = malloc((size_t)n * sizeof *right), *left = malloc((size_t)n * sizeof *left);
@@ -304,7 +335,10 @@ API int cudssDataGet(handle *h, data *d, int what, void *value, size_t bytes, si
   if (what == 1) wide = d->n * d->n, memcpy(value, &wide, sizeof wide);
   if (what == 2 && bytes != (d->column_type == 10 ? 4u : 8u)) return INVALID;
   if (what == 2) memcpy(value, &d->pivots, sizeof d->pivots);
-  if (what == ESTIMATES) ((int64_t *)value)[1] = d->block;
-  for (int64_t i = 0; what == 8 && i < d->n; i++) put(d->type, value, i, d->lu[i * d->n + i]);
+  if (what == ESTIMATES) ((int64_t *)value)[0] = ((int64_t *)value)[1] = d->block;
+  for (int64_t i = 0; what == 8 && i < d->n; i++) {
+    number pivot = d->is_empty ? 1 : d->lu[i * d->n + i];
+    put(d->type, value, i, d->nature >= SPD ? csqrt(pivot) : pivot);
+  }
   return OK;
 }

@@ -11,6 +11,7 @@
 ///     a solve      is foreseen to take longer than a direct factor          ->  a direct partner, now and later
 ///                  does not converge                                        ->  the same
 ///                  was left, and there is no room for a direct factor       ->  goes on
+///     an engine    fails, whatever the matrix                               ->  direct, on the host, now and later
 ///
 /// Of Krylov methods, flexible CG for Hermitian matrices with a positive diagonal, else GMRES. It chooses among what
 /// the backend has; where only a method on the host will do, values and right-hand sides travel (travel.c). On a device
@@ -42,7 +43,8 @@ enum { AUTO_FEW = 10000 };
 /// Who makes direct factors of arrays where the context's lie. Options that an engine does not follow are for methods
 /// of the host.
 static const lac_solver_table *auto_direct_kind(const lac_context *ctx, const lac_solver_core *core) {
-  const lac_solver_table *engine = lac_engine_on_device(ctx->space);
+  lac_auto_core *c = core->part;
+  const lac_solver_table *engine = atomic_load(&c->has_left_engine) ? NULL : lac_engine_on_device(ctx->space);
   bool is_free = core->options.ordering == LAC_ORDER_AUTO &&
                  core->options.pivot_tolerance == lac_solver_options_defaults().pivot_tolerance;
   return engine && is_free && core->rows > AUTO_FEW ? engine : &lac_kind_direct;
@@ -204,18 +206,40 @@ static const lac_factor *auto_like_direct(const lac_context *ctx, const lac_fact
   return auto_like(like, auto_direct_kind(ctx, f->core));
 }
 
+/// A direct factor by one kind.
+static lac_status auto_direct_by(lac_context *ctx, const lac_solver_table *kind, const lac_linear *a,
+                                 const lac_factor *like, lac_factor *f, lac_shortage *shortage) {
+  lac_status status = LAC_OK;
+  lac_solver_core *core = NULL;
+
+  *shortage = LAC_SHORT_OF_NOTHING;
+  LAC_TRY(lac_core_inner(ctx, f->core, kind, "chosen", &core));
+  LAC_TRY(lac_factor_make(ctx, f->function, core, a, like, like != NULL, shortage, &lac_auto_of(f)->taken));
+  lac_factor_say(f, "%s", lac_auto_of(f)->taken->reason);
+done:
+  return status;
+}
+
 /// *lacks_room: it was refused for that before it began, and something else may do.
 static lac_status auto_direct(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f,
                               bool *lacks_room) {
   lac_status status = LAC_OK;
-  lac_solver_core *core = NULL;
-  lac_shortage shortage = LAC_SHORT_OF_NOTHING;
+  const lac_solver_table *kind = auto_direct_kind(ctx, f->core);
+  lac_auto_core *c = f->core->part;
+  lac_shortage shortage;
+  lac_status made = auto_direct_by(ctx, kind, a, like, f, &shortage);
+  char failure[LAC_SENTENCE_SIZE / 2];
 
-  LAC_TRY(lac_core_inner(ctx, f->core, auto_direct_kind(ctx, f->core), "chosen", &core));
-  LAC_TRY(lac_factor_make(ctx, f->function, core, a, like, like != NULL, &shortage, &lac_auto_of(f)->taken));
-  lac_factor_say(f, "%s", lac_auto_of(f)->taken->reason);
-done:
+  if (kind != &lac_kind_direct && shortage != LAC_SHORT_FORESEEN && lac_auto_is_engines_own(made)) {
+    auto_quote(ctx, failure);
+    lac_context_clear_error(ctx);
+    atomic_store(&c->has_left_engine, true);
+    made = auto_direct_by(ctx, &lac_kind_direct, a, NULL, f, &shortage);
+    if (made == LAC_OK) lac_factor_say(f, "; %s failed: %s", kind->name, failure);
+  }
   *lacks_room = shortage == LAC_SHORT_FORESEEN;
+  LAC_TRY(made);
+done:
   return status;
 }
 

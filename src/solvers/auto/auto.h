@@ -17,6 +17,7 @@ typedef struct lac_auto_core {
   lac_auto_cost cost;             // as it is foreseen from the pattern
   /// What was learnt from a solve after which a direct factor served: why factors are direct at once from then on.
   _Atomic(const char *) learnt;
+  atomic_bool has_left_engine;  // it failed: direct factors are the host's from then on
 } lac_auto_core;
 
 /// The part of a factor.
@@ -36,6 +37,11 @@ lac_status lac_auto_analyse(lac_context *ctx, lac_solver_core *core, lac_auto_co
 /// A direct factor knows of no null space: with one the matrix is singular, and what it gives would be rounding
 /// magnified.
 static inline bool lac_auto_may_go_direct(const lac_solver_core *core) { return !core->options.iteration.null_space; }
+
+/// Whether a failure is an engine's own: no finding about the matrix, and no wish.
+static inline bool lac_auto_is_engines_own(lac_status status) {
+  return status != LAC_OK && status != LAC_ERR_SINGULAR && status != LAC_ERR_INTERRUPTED;
+}
 
 /// The factor that serves: what was taken, or its partner once that failed.
 const lac_factor *lac_auto_inner(const lac_factor *f);

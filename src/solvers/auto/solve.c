@@ -125,9 +125,10 @@ static void watch_tell(const solve_watch *w, const lac_solve_report *r, char *te
 
 // -- solves ----------------------------------------------------------------------------------------------------------
 
-/// A direct factor of the same values: from here on it serves this factor. *lacks_room: it has none, as the context's
-/// error says; memory that is missing elsewhere is an error.
-static lac_status solve_fall_back(lac_context *ctx, const lac_factor *f, const char *text, bool *lacks_room) {
+/// A direct factor of the same values: from here on it serves this factor, since what did (`who`) is what `text` says.
+/// *lacks_room: it has none, as the context's error says; memory that is missing elsewhere is an error.
+static lac_status solve_fall_back(lac_context *ctx, const lac_factor *f, const char *who, const char *text,
+                                  bool *lacks_room) {
   lac_status status = LAC_OK, made;
   lac_auto_factor *part = f->part;
   const lac_factor *partner = NULL;
@@ -145,7 +146,7 @@ static lac_status solve_fall_back(lac_context *ctx, const lac_factor *f, const c
   LAC_CHECK(partner, LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there a direct method for it", text);
   pthread_mutex_lock(&((lac_factor *)f)->lock);
   if (!atomic_load(&part->has_fallen)) {
-    snprintf(part->fallen, sizeof part->fallen, "%.120s; iterating %.260s", partner->reason, text);
+    snprintf(part->fallen, sizeof part->fallen, "%.120s; %s %.260s", partner->reason, who, text);
     atomic_store(&part->has_fallen, true);
   }
   pthread_mutex_unlock(&((lac_factor *)f)->lock);
@@ -212,7 +213,7 @@ static lac_status solve_directly(lac_context *ctx, const lac_factor *f, const so
   }
   if (!has_left && (!lac_auto_may_go_direct(f->core) || report->ending == LAC_ENDING_INTERRUPTED))
     LAC_TRY(lac_krylov_fail(ctx, report, text));
-  LAC_TRY(solve_fall_back(ctx, f, text, &lacks_room));
+  LAC_TRY(solve_fall_back(ctx, f, "iterating", text, &lacks_room));
   if (lacks_room) {
     LAC_TRY(solve_without_room(ctx, f, has_left, job, report));
     goto done;
@@ -227,8 +228,29 @@ done:
   return status;
 }
 
-lac_status lac_auto_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, lac_solve_report *report) {
+/// What an engine cannot solve, as the context's error says, a direct factor of the host does, now and later.
+static lac_status solve_without_engine(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
+                                       lac_solve_report *report) {
   lac_status status = LAC_OK;
+  lac_auto_core *c = f->core->part;
+  const lac_factor *inner = NULL;
+  bool lacks_room = false;
+  char text[LAC_SENTENCE_SIZE / 2];
+
+  snprintf(text, sizeof text, "%s", lac_context_error(ctx));
+  lac_context_clear_error(ctx);
+  LAC_TRY(solve_fall_back(ctx, f, "an engine failed,", text, &lacks_room));
+  LAC_CHECK(!lacks_room, LAC_ERR_MEMORY, "lac_factor_solve: %s; nor is there room for a direct factor on the host",
+            text);
+  atomic_store(&c->has_left_engine, true);
+  inner = lac_auto_inner(f);
+  LAC_TRY(inner->table->solve(ctx, inner, job, report));
+done:
+  return status;
+}
+
+lac_status lac_auto_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, lac_solve_report *report) {
+  lac_status status = LAC_OK, solved;
   const lac_factor *inner = lac_auto_inner(f), *last = lac_factor_innermost(inner);
   lac_solve_job own = *job;
   bool is_watched = watch_is_due(ctx, f, last, job);
@@ -238,7 +260,12 @@ lac_status lac_auto_solve(lac_context *ctx, const lac_factor *f, const lac_solve
   own.only_reports = job->only_reports || last->table->flags & LAC_ITERATES;
   LAC_TRY(lac_factor_require_fresh(ctx, "lac_factor_solve", f));
   if (is_watched) watch = watch_begin(f, last, job), own.onlooker = &onlooker;
-  LAC_TRY(inner->table->solve(ctx, inner, &own, report));
+  solved = inner->table->solve(ctx, inner, &own, report);
+  if (inner->table == lac_engine_on_device(ctx->space) && lac_auto_is_engines_own(solved)) {
+    LAC_TRY(solve_without_engine(ctx, f, job, report));
+    goto done;
+  }
+  LAC_TRY(solved);
   if (!solve_is_done(f, last, job, report)) LAC_TRY(solve_directly(ctx, f, is_watched ? &watch : NULL, job, report));
 done:
   return status;

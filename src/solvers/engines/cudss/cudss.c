@@ -37,7 +37,7 @@ static lac_status cudss_analyse(lac_context *ctx, lac_solver_core *core) {
   LAC_ALLOC(c, 1);
   pthread_mutex_init(&c->lock, NULL);
   core->part = c;
-  c->repeats = true;
+  c->repeats = c->lends = true;
   c->l = lac_cudss_find(why, sizeof why);
   LAC_CHECK(c->l, LAC_ERR_UNSUPPORTED, "lac_solver_create: cuDSS cannot be used: %s", why);
 done:
@@ -103,15 +103,38 @@ static void cudss_give_back(cudss_core *c, cudss_session **session) {
   c->idle[0] = *session, *session = NULL;
 }
 
-/// What to try where a session could not be made: without the memory of those that wait, or without the promise of the
-/// same bits. False: nothing more.
-static bool cudss_relent(lac_context *ctx, cudss_core *c, lac_status failure) {
-  bool has_idle = c->idle[0] || c->idle[1], repeats = c->repeats;
-  if (failure == LAC_ERR_MEMORY) cudss_drop_idle(c);
-  if (failure == LAC_ERR_UNSUPPORTED) c->repeats = false;
-  bool goes_on = failure == LAC_ERR_MEMORY ? has_idle : failure == LAC_ERR_UNSUPPORTED && repeats;
+/// What to try where a session could not be made: without the memory of those that wait, without the promise of the
+/// same bits, which cuDSS does not give for every matrix, or with cuDSS's own memory, where it fails though nothing of
+/// ours was refused. False: nothing more.
+static bool cudss_relent(lac_context *ctx, cudss_core *c, cudss_nature *nature, lac_status failure) {
+  bool goes_on = false;
+
+  if (failure == LAC_ERR_MEMORY) goes_on = c->idle[0] || c->idle[1], cudss_drop_idle(c);
+  if (failure == LAC_ERR_UNSUPPORTED) goes_on = nature->repeats, nature->repeats = false;
+  if (failure == LAC_ERR_BACKEND) goes_on = nature->lends, nature->lends = false;
   if (goes_on) lac_context_clear_error(ctx);
   return goes_on;
+}
+
+/// One attempt at a session that has these values factored; f->shortage says whether memory was missing.
+static lac_status cudss_attempt(lac_context *ctx, lac_factor *f, const lac_pattern *pattern, const cudss_nature *nature,
+                                const lac_array *values, cudss_finding *finding, cudss_session **out) {
+  lac_status status = LAC_OK;
+  double begin = lac_seconds();
+  cudss_session *s = NULL;
+
+  f->shortage = LAC_SHORT_MET;
+  LAC_TRY(lac_cudss_session_create(ctx, cudss_core_of(f)->l, pattern, nature, values, &s));
+  f->shortage = LAC_SHORT_FORESEEN;
+  LAC_TRY(lac_cudss_session_fits(ctx, s, f->core->options.max_bytes));
+  f->shortage = LAC_SHORT_MET;
+  cudss_of(f)->analyse_seconds += lac_seconds() - begin;
+  LAC_TRY(lac_cudss_session_factor(ctx, s, values, finding));
+  *out = s, s = NULL;
+done:
+  if (status != LAC_ERR_MEMORY) f->shortage = LAC_SHORT_OF_NOTHING;
+  lac_cudss_session_destroy(s);
+  return status;
 }
 
 /// A new session that has these values factored. The lock is held.
@@ -121,21 +144,14 @@ static lac_status cudss_begin_session(lac_context *ctx, lac_factor *f, const lac
   lac_status status = LAC_OK, made;
   cudss_core *c = cudss_core_of(f);
   cudss_nature own = *nature;
-  cudss_session *s = NULL;
 
+  own.repeats = c->repeats, own.lends = c->lends;
   do {
-    double begin = lac_seconds();
-    lac_cudss_session_destroy(s), s = NULL;
-    own.repeats = c->repeats;
-    made = lac_cudss_session_create(ctx, c->l, pattern, &own, values, f->core->options.max_bytes, &s);
-    cudss_of(f)->analyse_seconds += lac_seconds() - begin;
-    if (made == LAC_OK) made = lac_cudss_session_factor(ctx, s, values, finding);
-  } while (made != LAC_OK && cudss_relent(ctx, c, made));
-  f->shortage = made != LAC_ERR_MEMORY ? LAC_SHORT_OF_NOTHING : s ? LAC_SHORT_MET : LAC_SHORT_FORESEEN;
+    made = cudss_attempt(ctx, f, pattern, &own, values, finding, out);
+  } while (made != LAC_OK && cudss_relent(ctx, c, &own, made));
   LAC_TRY(made);
-  *out = s, s = NULL;
+  c->repeats = own.repeats, c->lends = own.lends;  // what did not help is asked for again next time
 done:
-  lac_cudss_session_destroy(s);
   return status;
 }
 
@@ -208,6 +224,23 @@ done:
   return status;
 }
 
+/// Matching may fail where rows have no columns that are left, so that this is a finding about the matrix. The lock is
+/// held.
+static lac_status cudss_make_by(lac_context *ctx, lac_factor *f, const cudss_nature *nature) {
+  lac_status status = LAC_OK;
+  cudss_factor *d = cudss_of(f);
+  lac_status made = lac_cudss_make(ctx, f, f->core->pattern, nature, lac_cudss_values(f), &d->finding, &d->session);
+
+  if (made == LAC_ERR_BACKEND && nature->matches) {
+    lac_context_clear_error(ctx);
+    d->finding = (cudss_finding){.info = 1, .flops = -1};
+    goto done;
+  }
+  LAC_TRY(made);
+done:
+  return status;
+}
+
 /// One way after the other until a factor is good; without a session in the end where none is. The lock is held.
 static lac_status cudss_try_ways(lac_context *ctx, lac_factor *f, int first) {
   lac_status status = LAC_OK;
@@ -224,7 +257,7 @@ static lac_status cudss_try_ways(lac_context *ctx, lac_factor *f, int first) {
                            .matches = way->matches,
                            .repeats = c->repeats};
     if (way->matches && f->items > 1) continue;  // cuDSS does not match batches
-    LAC_TRY(lac_cudss_make(ctx, f, f->core->pattern, &nature, lac_cudss_values(f), &d->finding, &d->session));
+    LAC_TRY(cudss_make_by(ctx, f, &nature));
     LAC_TRY(lac_cudss_judge(ctx, f, &is_good));
     d->way = way->name;
     lac_factor_say(f, "%s%s by cuDSS %s%s", *f->reason ? ", then " : "", way->name, c->l->version,

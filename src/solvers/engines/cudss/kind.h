@@ -15,6 +15,7 @@ typedef struct cudss_core {
   const cudss_library *l;
   pthread_mutex_t lock;  // of all sessions, those of factors too
   bool repeats;          // its bits, as far as cuDSS can
+  bool lends;            // memory to cuDSS, as long as that works
   cudss_session *idle[CUDSS_IDLE];
 } cudss_core;
 

@@ -4,6 +4,7 @@
 
 #include "solvers/engines/cudss/session.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/number_at.h"
@@ -19,8 +20,10 @@ struct cudss_session {
   cudss_data data;
   cudss_matrix a;
   cudss_memory memory;
-  void *stream;   // of the last call
-  int64_t bytes;  // of device memory
+  void *stream;     // of the last call
+  int64_t bytes;    // of device memory
+  size_t asked;     // bytes of the last request for memory; 0: there was none
+  bool is_refused;  // a request of the last call
 };
 
 // -- the device and its memory ---------------------------------------------------------------------------------------
@@ -31,11 +34,19 @@ static void session_leave(cudss_session *s, int before) {
   if (s->space->leave) s->space->leave(s->space, before);
 }
 
+/// A request for nothing is met by nothing, as by cudaMalloc: cuDSS would take a failure for a lack of memory.
 static int session_allocate(void *self, void **data, size_t bytes, void *stream) {
   cudss_session *s = self;
   (void)stream;
+  *data = NULL;
+  if (bytes == 0) return 0;
+  s->asked = bytes;
   *data = s->space->allocate(s->space, bytes, s->stream);
-  if (*data) s->bytes += (int64_t)bytes;
+  if (*data) {
+    s->bytes += (int64_t)bytes;
+  } else {
+    s->is_refused = true;
+  }
   return *data ? 0 : 1;
 }
 
@@ -44,11 +55,22 @@ static int session_allocate(void *self, void **data, size_t bytes, void *stream)
 static int session_release(void *self, void *data, size_t bytes, void *stream) {
   cudss_session *s = self;
   (void)stream;
+  if (!data) return 0;
   s->space->release(s->space, data, bytes, s->stream);
   s->bytes -= (int64_t)bytes;
   return 0;
 }
 
+/// What a call had of memory, for the sentence of its failure.
+static const char *session_memory(const cudss_session *s, char text[64]) {
+  const char *met = s->is_refused ? "refused" : "met";
+  if (!s->nature.lends) return "memory is its own";
+  if (s->asked == 0) return "it had asked for no memory";
+  snprintf(text, 64, "its last request, of %zu bytes, was %s", s->asked, met);
+  return text;
+}
+
+/// A lack of memory where all that was asked for was given is a failure of another kind.
 static lac_status session_end(lac_context *ctx, cudss_session *s, int before, int outcome, const char *call) {
   static const lac_status statuses[] = {
       [CUDSS_OK] = LAC_OK, [CUDSS_LACKS_MEMORY] = LAC_ERR_MEMORY, [CUDSS_UNSUPPORTED] = LAC_ERR_UNSUPPORTED};
@@ -57,12 +79,13 @@ static lac_status session_end(lac_context *ctx, cudss_session *s, int before, in
                                         "internal error",   "refinement failed"};
   bool is_known = outcome >= 0 && outcome < (int)(sizeof reasons / sizeof *reasons);
   lac_status status = outcome <= CUDSS_UNSUPPORTED && outcome >= 0 ? statuses[outcome] : LAC_ERR_BACKEND;
+  char memory[64];
 
   session_leave(s, before);
   if (outcome == CUDSS_OK) return LAC_OK;
-  if (status == LAC_OK) status = LAC_ERR_BACKEND;
-  return lac_context_fail(ctx, status, call, "cudss: %s of cuDSS %s fails with code %d: %s", call, s->l->version,
-                          outcome, is_known ? reasons[outcome] : "a code of its own");
+  if (status == LAC_OK || (status == LAC_ERR_MEMORY && s->nature.lends && !s->is_refused)) status = LAC_ERR_BACKEND;
+  return lac_context_fail(ctx, status, call, "cudss: %s of cuDSS %s fails with code %d: %s; %s", call, s->l->version,
+                          outcome, is_known ? reasons[outcome] : "a code of its own", session_memory(s, memory));
 }
 
 // -- making one ------------------------------------------------------------------------------------------------------
@@ -77,13 +100,14 @@ static int session_set(cudss_session *s, int what, int value) {
   return what < 0 ? CUDSS_OK : s->l->config_set(s->config, what, &value, sizeof value);
 }
 
-/// Pivots are small relative to their rows and columns, whatever the units of these are.
+/// Pivots are small relative to their rows and columns, whatever the units of these are. Where rows are matched they
+/// are scaled too, and cuDSS refuses to have both.
 static int session_configure(cudss_session *s) {
   const cudss_names *names = &s->l->names;
   int outcome = s->l->config_create(&s->config);
 
   if (outcome == CUDSS_OK) outcome = session_set(s, names->repeats, s->nature.repeats);
-  if (outcome == CUDSS_OK) outcome = session_set(s, names->pivot_scaling, CUDSS_SCALED);
+  if (outcome == CUDSS_OK && !s->nature.matches) outcome = session_set(s, names->pivot_scaling, CUDSS_SCALED);
   if (outcome == CUDSS_OK) outcome = session_set(s, names->use_matching, s->nature.matches);
   if (outcome == CUDSS_OK && (s->nature.matches || names->use_matching < 0))
     outcome = session_set(s, names->matching, s->nature.matches ? CUDSS_MATCHES : CUDSS_MATCHES_NOT);
@@ -91,13 +115,16 @@ static int session_configure(cudss_session *s) {
   return outcome;
 }
 
-static int session_open(cudss_session *s) {
+/// *call is the one that failed.
+static int session_open(cudss_session *s, const char **call) {
   int outcome = s->l->create(&s->handle);
 
-  if (outcome == CUDSS_OK) outcome = s->l->set_stream(s->handle, s->stream);
-  if (outcome == CUDSS_OK) outcome = s->l->set_memory(s->handle, &s->memory);
-  if (outcome == CUDSS_OK) outcome = session_configure(s);
-  if (outcome == CUDSS_OK) outcome = s->l->data_create(s->handle, &s->data);
+  *call = "cudssCreate";
+  if (outcome == CUDSS_OK) *call = "cudssSetStream", outcome = s->l->set_stream(s->handle, s->stream);
+  if (outcome == CUDSS_OK && s->nature.lends)
+    *call = "cudssSetDeviceMemHandler", outcome = s->l->set_memory(s->handle, &s->memory);
+  if (outcome == CUDSS_OK) *call = "cudssConfigSet", outcome = session_configure(s);
+  if (outcome == CUDSS_OK) *call = "cudssDataCreate", outcome = s->l->data_create(s->handle, &s->data);
   return outcome;
 }
 
@@ -132,6 +159,7 @@ static lac_status session_execute(lac_context *ctx, cudss_session *s, int phase,
   int type = session_type(s->nature.dtype), before = session_enter(s), outcome;
   cudss_matrix right = NULL, left = NULL;
 
+  s->is_refused = false;
   outcome = s->l->create_dense(&right, n, 1, n, b, type, CUDSS_BY_COLUMNS);
   if (outcome == CUDSS_OK) outcome = s->l->create_dense(&left, n, 1, n, x, type, CUDSS_BY_COLUMNS);
   s->stream = ctx->stream;
@@ -150,22 +178,23 @@ static lac_status session_prepare(lac_context *ctx, cudss_session *s, int phase,
   return session_execute(ctx, s, phase, values->storage->data, values->storage->data, call);
 }
 
-/// Bytes of the device that factoring and solving take at their peak; -1: not known.
-static int64_t session_foresee(cudss_session *s) {
+/// What cuDSS foresees in bytes of the device: of its estimates, the first is what stays, the second the peak of
+/// factoring and solving; -1: not known.
+static int64_t session_foresee(cudss_session *s, int which) {
   int64_t estimates[16] = {0};
   size_t written = 0;
   int before = session_enter(s);
   int outcome = s->l->data_get(s->handle, s->data, s->l->names.estimates, estimates, sizeof estimates, &written);
   session_leave(s, before);
-  return outcome == CUDSS_OK ? estimates[1] : -1;
+  return outcome == CUDSS_OK ? estimates[which] : -1;
 }
 
 lac_status lac_cudss_session_create(lac_context *ctx, const cudss_library *l, const lac_pattern *pattern,
-                                    const cudss_nature *nature, const lac_array *values, int64_t most,
-                                    cudss_session **out) {
+                                    const cudss_nature *nature, const lac_array *values, cudss_session **out) {
   lac_status status = LAC_OK;
   cudss_session *s = NULL;
-  int before;
+  const char *call = NULL;
+  int before, outcome;
 
   LAC_ALLOC(s, 1);
   s->l = l;
@@ -175,16 +204,26 @@ lac_status lac_cudss_session_create(lac_context *ctx, const cudss_library *l, co
   s->stream = ctx->stream;
   s->memory = (cudss_memory){s, session_allocate, session_release, "lacuna"};
   before = session_enter(s);
-  LAC_TRY(session_end(ctx, s, before, session_open(s), "cudssCreate"));
+  outcome = session_open(s, &call);
+  LAC_TRY(session_end(ctx, s, before, outcome, call));
   LAC_TRY(session_describe(ctx, s, values));
   LAC_TRY(session_prepare(ctx, s, CUDSS_ANALYSE, values, "the analysis"));
-  LAC_CHECK(most <= 0 || session_foresee(s) <= most, LAC_ERR_MEMORY,
-            "lac_solver_factor: cuDSS foresees %lld bytes of device memory, and max_bytes is %lld; raise it, or "
-            "iterate (method = \"cg\" or \"gmres\")",
-            (long long)session_foresee(s), (long long)most);
+  if (!s->nature.lends && session_foresee(s, 0) > 0) s->bytes = session_foresee(s, 0);
   *out = s, s = NULL;
 done:
   lac_cudss_session_destroy(s);
+  return status;
+}
+
+lac_status lac_cudss_session_fits(lac_context *ctx, cudss_session *s, int64_t most) {
+  lac_status status = LAC_OK;
+  int64_t peak = session_foresee(s, 1);
+
+  LAC_CHECK(most <= 0 || peak <= most, LAC_ERR_MEMORY,
+            "lac_solver_factor: cuDSS foresees %lld bytes of device memory, and max_bytes is %lld; raise it, or "
+            "iterate (method = \"cg\" or \"gmres\")",
+            (long long)peak, (long long)most);
+done:
   return status;
 }
 
@@ -301,6 +340,10 @@ lac_status lac_cudss_session_pivots(lac_context *ctx, cudss_session *s, double *
   outcome = s->l->data_get(s->handle, s->data, CUDSS_DIAGONAL, pivots->storage->data, bytes, &written);
   session_leave(s, before);
   if (outcome == CUDSS_OK && written == bytes) LAC_TRY(session_extremes(ctx, pivots, smallest, largest));
+  if (*largest > 0 && (s->nature.of == CUDSS_SPD || s->nature.of == CUDSS_HPD)) {  // of those it gives the roots
+    *smallest *= *smallest;
+    *largest *= *largest;
+  }
 done:
   lac_array_destroy(&pivots);
   return status;

@@ -21,6 +21,7 @@ typedef struct cudss_nature {
   bool matches;       // rows are matched with columns, by the values that were analysed
   bool is_transpose;  // of the pattern
   bool repeats;       // its bits
+  bool lends;         // memory of the space to cuDSS, which else takes its own
 } cudss_nature;
 
 /// What cuDSS says of a factor.
@@ -33,16 +34,18 @@ typedef struct cudss_finding {
 
 typedef struct cudss_session cudss_session;
 
-/// Analyse a pattern for values like these [items, nnz], which lie on the context's device. cuDSS takes its memory from
-/// there, in the order of the stream. LAC_ERR_MEMORY where more than `most` bytes are foreseen (0: any number).
+/// Analyse a pattern for values like these [items, nnz], which lie on the context's device. What is lent to cuDSS comes
+/// from there, in the order of the stream; where it lacks memory though nothing was refused, that is LAC_ERR_BACKEND.
 lac_status lac_cudss_session_create(lac_context *ctx, const cudss_library *l, const lac_pattern *pattern,
-                                    const cudss_nature *nature, const lac_array *values, int64_t most,
-                                    cudss_session **out);
+                                    const cudss_nature *nature, const lac_array *values, cudss_session **out);
 void lac_cudss_session_destroy(cudss_session *s);
 
 const cudss_nature *lac_cudss_session_nature(const cudss_session *s);
 
-/// Of device memory that it holds.
+/// LAC_ERR_MEMORY where more than `most` bytes of the device are foreseen (0: any number).
+lac_status lac_cudss_session_fits(lac_context *ctx, cudss_session *s, int64_t most);
+
+/// Of device memory that it holds, by count, or as cuDSS foresees it where that is its own.
 int64_t lac_cudss_session_bytes(const cudss_session *s);
 
 /// Factor values [items, nnz], which stay until others are factored; waits for the device.
