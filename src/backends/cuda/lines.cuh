@@ -81,9 +81,9 @@ struct WarpLines {
   Span span;
   O begin, end;
 
-  __device__ WarpLines(const Tiles &tiles, int64_t tile, int64_t stop, const O *offsets) {
+  __device__ WarpLines(const Tiles &tiles, int64_t tile, bool is_there, const O *offsets) {
     int lane = static_cast<int>(threadIdx.x) % 32;
-    span = tile < stop ? tiles.span(tile, static_cast<int>(threadIdx.x) / 32) : Span{0, 0};
+    span = is_there ? tiles.span(tile, static_cast<int>(threadIdx.x) / 32) : Span{0, 0};
     begin = offsets[span.first + (lane < span.count ? lane : span.count)];
     end = offsets[span.first + (lane < span.count ? lane + 1 : span.count)];
   }
@@ -94,29 +94,29 @@ struct WarpLines {
 /// f(lines) for the lines of this warp in each tile of the block. A block has `turns` tiles that follow each other, and
 /// the offsets of the next one are read before they are needed: nothing waits for them, nor for other warps.
 template <class O, class F>
-__device__ void for_warp_lines(const Tiles &tiles, int64_t turns, const O *__restrict__ offsets, F f) {
-  int64_t count = tiles.count(), step = static_cast<int64_t>(gridDim.x) * turns;
-  for (int64_t first = static_cast<int64_t>(blockIdx.x) * turns; first < count; first += step) {
-    int64_t stop = first + turns < count ? first + turns : count;
-    WarpLines<O> next(tiles, first, stop, offsets);
-    for (int64_t tile = first; tile < stop; ++tile) {
+__device__ void for_warp_lines(const Tiles &tiles, int turns, const O *__restrict__ offsets, F f) {
+  int64_t step = static_cast<int64_t>(gridDim.x) * turns;
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * turns; first < tiles.count(); first += step) {
+    int stop = tiles.count() - first < turns ? static_cast<int>(tiles.count() - first) : turns;
+    WarpLines<O> next(tiles, first, true, offsets);
+    for (int turn = 1; turn <= stop; ++turn) {
       WarpLines<O> lines = next;
-      next = WarpLines<O>(tiles, tile + 1, stop, offsets);
+      next = WarpLines<O>(tiles, first + turn, turn < stop, offsets);
       if (lines.span.count > 0) f(lines);
     }
   }
 }
 
 /// Tiles of a block: a few, where that leaves enough blocks to fill a device.
-inline int64_t turns_of(const Tiles &tiles) {
+inline int turns_of(const Tiles &tiles) {
   int64_t turns = tiles.count() / 4096;
-  return turns < 1 ? 1 : turns > 8 ? 8 : turns;
+  return turns < 1 ? 1 : turns > 8 ? 8 : static_cast<int>(turns);
 }
 
 /// A warp to a span of 32 lines.
 template <int CHUNK, class Op, class O>
-__global__ void __launch_bounds__(BLOCK, CHUNK > 160 ? 4 : 5)
-    lines_short(const __grid_constant__ Op op, const __grid_constant__ Tiles tiles, int64_t turns,
+__global__ void __launch_bounds__(BLOCK, 4)
+    lines_short(const __grid_constant__ Op op, const __grid_constant__ Tiles tiles, int turns,
                 const O *__restrict__ offsets) {
   using Value = typename Op::Value;
   __shared__ Value terms[WARPS][with_gaps<Value>(CHUNK)];
@@ -400,7 +400,7 @@ cudaError_t start_lanes(cudaStream_t stream, const Op &op, const cuda_lengths *l
 template <int CHUNK, class Op, class O>
 cudaError_t start_short(cudaStream_t stream, const Op &op, const cuda_lengths *l, const O *offsets, int64_t batch) {
   Tiles tiles = tiles_of(l, WARPS, 32);
-  int64_t turns = turns_of(tiles);
+  int turns = turns_of(tiles);
   dim3 grid(blocks(ceil_div(tiles.count(), turns), MAX_X), blocks(batch, MAX_YZ));
   return launch(lines_short<CHUNK, Op, O>, grid, stream, op, tiles, turns, offsets);
 }

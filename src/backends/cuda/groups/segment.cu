@@ -113,8 +113,8 @@ __device__ void reduce_lane(const Job<T, I> &job, const T *x, T *y, const WarpLi
 }
 
 template <cuda_reduction WHAT, class T, class I>
-__global__ void __launch_bounds__(BLOCK, sizeof(T) == 4 ? 5 : 4)
-    segment_short(const __grid_constant__ Job<T, I> job, const __grid_constant__ Tiles tiles, int64_t turns) {
+__global__ void __launch_bounds__(BLOCK, 4)
+    segment_short(const __grid_constant__ Job<T, I> job, const __grid_constant__ Tiles tiles, int turns) {
   constexpr bool EACH = WHAT == CUDA_SOFTMAX || WHAT == CUDA_TIES;
   __shared__ T room[WARPS][with_gaps<T>(ROOM)];
   int lane = static_cast<int>(threadIdx.x) % 32;
@@ -273,7 +273,7 @@ cudaError_t start_groups(cudaStream_t stream, const Job<T, I> &job, const cuda_l
   if (job.outputs == 0) return cudaSuccess;
   if (mean <= 8) {
     Tiles tiles = tiles_of(l, WARPS, 32);
-    int64_t turns = turns_of(tiles);
+    int turns = turns_of(tiles);
     dim3 grid(blocks(ceil_div(tiles.count(), turns), MAX_X), blocks(job.items, MAX_YZ));
     return launch(segment_short<WHAT, T, I>, grid, stream, job, tiles, turns);
   }

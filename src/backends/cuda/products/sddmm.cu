@@ -85,7 +85,7 @@ __device__ void walk_rows(const WarpLines<O> &rows, T of_row, const C *__restric
 /// The same by rows: without the row of each slot there is less to read.
 template <class T, class C, class O>
 __global__ void __launch_bounds__(BLOCK, 4)
-    sddmm_walk(const __grid_constant__ Tiles tiles, int64_t turns, const O *__restrict__ offsets,
+    sddmm_walk(const __grid_constant__ Tiles tiles, int turns, const O *__restrict__ offsets,
                const C *__restrict__ columns, int64_t slots, const __grid_constant__ cuda_axes items,
                const T *__restrict__ u, const T *__restrict__ v, T *__restrict__ s) {
   __shared__ T room[WARPS][with_gaps<T>(ROOM)];
@@ -242,7 +242,7 @@ template <class T, class C>
 cudaError_t start_walk(cudaStream_t stream, const cuda_matrix *m, const Slots<C> &slots, const cuda_batch *batch,
                        const T *u, const T *v, T *s) {
   Tiles tiles = tiles_of(&m->lengths, WARPS, 32);
-  int64_t turns = turns_of(tiles);
+  int turns = turns_of(tiles);
   dim3 grid(blocks(ceil_div(tiles.count(), turns), MAX_X), blocks(batch->kept.count, MAX_YZ));
   return with_index(m->rows.offsets.type, [&](auto index) {
     using O = decltype(index);
