@@ -221,7 +221,7 @@ static lac_pattern *pattern_grid(int64_t width, int64_t height, lac_width type) 
 }
 
 static void products_on_a_grid_agree(lac_context *ctx) {
-  static const int64_t columns[] = {1, 3, 8, 16, 34};
+  static const int64_t columns[] = {1, 3, 8, 16, 34, 132};
   static const lac_width widths[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
   twin_open(ctx);
   for (int d = 0; d < 4; ++d) {

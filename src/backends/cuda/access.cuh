@@ -22,25 +22,43 @@ __device__ Complex<R> shift_from(Complex<R> x, int lane, int width) {
   return {shift_from(x.re, lane, width), shift_from(x.im, lane, width)};
 }
 
-/// What no thread reads again takes no room in the nearest cache, which gathered numbers need. Not for memory that the
-/// kernel writes.
+/// A number, an integer or a pack as a load brings it.
+template <class T>
+union Loaded {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "integers, numbers and packs");
+  T value;
+  unsigned word;
+  ulonglong2 words;
+  __device__ Loaded() {}
+};
+
+/// Memory that the kernel does not write: such a load may overtake any store. The compiler knows this of pointers that
+/// are parameters of a kernel, but not of those within an Op.
+template <class T>
+__device__ T load_constant(const T *from) {
+  Loaded<T> loaded;
+  if constexpr (sizeof(T) == 4) {
+    loaded.word = __ldg(reinterpret_cast<const unsigned *>(from));
+  } else if constexpr (sizeof(T) == 8) {
+    loaded.words.x = __ldg(reinterpret_cast<const unsigned long long *>(from));
+  } else {
+    loaded.words = __ldg(reinterpret_cast<const ulonglong2 *>(from));
+  }
+  return loaded.value;
+}
+
+/// The same of what no thread reads again: it takes no room in the nearest cache, which gathered numbers need.
 template <class T>
 __device__ T load_once(const T *from) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "integers, numbers and packs");
-  union Bits {
-    T value;
-    unsigned word;
-    unsigned long long words[2];
-    __device__ Bits() {}
-  } bits;
+  Loaded<T> loaded;
   if constexpr (sizeof(T) == 4) {
-    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(bits.word) : "l"(from));
+    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(loaded.word) : "l"(from));
   } else if constexpr (sizeof(T) == 8) {
-    asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(bits.words[0]) : "l"(from));
+    asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(loaded.words.x) : "l"(from));
   } else {
-    asm("ld.global.nc.L1::no_allocate.v2.u64 {%0, %1}, [%2];" : "=l"(bits.words[0]), "=l"(bits.words[1]) : "l"(from));
+    asm("ld.global.nc.L1::no_allocate.v2.u64 {%0, %1}, [%2];" : "=l"(loaded.words.x), "=l"(loaded.words.y) : "l"(from));
   }
-  return bits.value;
+  return loaded.value;
 }
 
 /// What this kernel does not read again is the first to leave the caches.

@@ -13,120 +13,57 @@
 ///     add(b, j, x)              join x, which was carried from the pieces before, to what was put
 ///     IS_RARE                   it sums over a batch: fewer kernels are compiled for it
 ///
-/// and, unless it is rare, a term in steps between which threads wait for memory, so that several terms wait together:
+/// and, unless it is rare, a term in steps between which threads wait for memory, so that several terms of a piece wait
+/// together:
 ///
 ///     Entry look(at, p), Factors gather(at, entry), product(factors)
 ///
-/// Kernels: short lines, whose terms a warp computes side by side into shared memory, from where each lane joins those
-/// of one line; a group of lanes to a line; pieces of uneven lines (lines.h).
+/// Kernels: short lines, whose terms a block computes side by side into shared memory, from where each thread joins
+/// those of one line; a group of lanes to a line; pieces of uneven lines (lines.h).
 
 #ifndef LACUNA_BACKENDS_CUDA_LINES_CUH
 #define LACUNA_BACKENDS_CUDA_LINES_CUH
 
-#include "backends/cuda/tiles.cuh"
+#include "backends/cuda/access.cuh"
+#include "backends/cuda/lines.h"
 
 namespace lac_cuda {
 
 // -- short lines -----------------------------------------------------------------------------------------------------
 
-/// The terms [first, first + count) to shared memory, by N threads of which this is `me`; U of each are on their way at
-/// a time. The last one stands in for those behind it: a load that nothing depends on need not wait for a branch.
-template <int U, int N, class Op>
-__device__ void stage_terms(const Op &op, Offsets at, int64_t first, int count, int me, typename Op::Value *terms) {
+/// The terms of all lines of a block, a chunk at a time; a thread joins those of its own line, [begin, end), in order.
+template <class Op, class O>
+__device__ typename Op::Value block_join(const Op &op, Offsets at, O first, O last, O begin, O end) {
   using Value = typename Op::Value;
-  if constexpr (Op::IS_RARE) {
-#pragma unroll 4
-    for (int i = me; i < count; i += N) terms[with_gaps<Value>(i)] = op.term(at, first + i);
-  } else {
-    for (int top = 0; top < count; top += U * N) {
-      typename Op::Entry entry[U];
-      typename Op::Factors factors[U];
-#pragma unroll
-      for (int u = 0; u < U; ++u) {
-        int i = top + u * N + me;
-        entry[u] = op.look(at, first + (i < count ? i : count - 1));
-      }
-#pragma unroll
-      for (int u = 0; u < U; ++u) factors[u] = op.gather(at, entry[u]);
-#pragma unroll
-      for (int u = 0; u < U; ++u) {
-        int i = top + u * N + me;
-        if (i < count) terms[with_gaps<Value>(i)] = op.product(factors[u]);
-      }
-    }
-  }
-}
-
-/// The terms of all lines of a warp, CHUNK at a time; a lane joins those of its own line, [begin, end), in order.
-template <int CHUNK, class Op, class O>
-__device__ typename Op::Value warp_join(const Op &op, Offsets at, O first, O last, O begin, O end,
-                                        typename Op::Value *terms) {
-  using Value = typename Op::Value;
+  constexpr int CHUNK = 16384 / sizeof(Value);
+  __shared__ Value terms[CHUNK];
   Value sum = op.none();
   for (int64_t chunk = first; chunk < last; chunk += CHUNK) {
     int count = last - chunk < CHUNK ? static_cast<int>(last - chunk) : CHUNK;
-    stage_terms<CHUNK / 32 < 8 ? CHUNK / 32 : 8, 32>(op, at, chunk, count, static_cast<int>(threadIdx.x) % 32, terms);
-    __syncwarp();
+#pragma unroll 4
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += BLOCK) terms[i] = op.term(at, chunk + i);
+    __syncthreads();
     int from = begin > chunk ? static_cast<int>(begin - chunk) : 0;
     int to = end < chunk + count ? static_cast<int>(end - chunk) : count;
-    for (int i = from; i < to; ++i) sum = op.join(sum, terms[with_gaps<Value>(i)]);
-    __syncwarp();
+    for (int i = from; i < to; ++i) sum = op.join(sum, terms[i]);
+    __syncthreads();
   }
   return sum;
 }
 
-/// The lines of a warp, one to a lane: [begin, end) of this one.
-template <class O>
-struct WarpLines {
-  Span span;
-  O begin, end;
-
-  __device__ WarpLines(const Tiles &tiles, int64_t tile, int64_t stop, const O *offsets) {
-    int lane = static_cast<int>(threadIdx.x) % 32;
-    span = tile < stop ? tiles.span(tile, static_cast<int>(threadIdx.x) / 32) : Span{0, 0};
-    begin = offsets[span.first + (lane < span.count ? lane : span.count)];
-    end = offsets[span.first + (lane < span.count ? lane + 1 : span.count)];
-  }
-  __device__ O first() const { return __shfl_sync(ALL_LANES, begin, 0); }
-  __device__ O last() const { return __shfl_sync(ALL_LANES, end, 31); }
-};
-
-/// f(lines) for the lines of this warp in each tile of the block. A block has `turns` tiles that follow each other, and
-/// the offsets of the next one are read before they are needed: nothing waits for them, nor for other warps.
-template <class O, class F>
-__device__ void for_warp_lines(const Tiles &tiles, int64_t turns, const O *__restrict__ offsets, F f) {
-  int64_t count = tiles.count(), step = static_cast<int64_t>(gridDim.x) * turns;
-  for (int64_t first = static_cast<int64_t>(blockIdx.x) * turns; first < count; first += step) {
-    int64_t stop = first + turns < count ? first + turns : count;
-    WarpLines<O> next(tiles, first, stop, offsets);
-    for (int64_t tile = first; tile < stop; ++tile) {
-      WarpLines<O> lines = next;
-      next = WarpLines<O>(tiles, tile + 1, stop, offsets);
-      if (lines.span.count > 0) f(lines);
-    }
-  }
-}
-
-/// Tiles of a block: a few, where that leaves enough blocks to fill a device.
-inline int64_t turns_of(const Tiles &tiles) {
-  int64_t turns = tiles.count() / 4096;
-  return turns < 1 ? 1 : turns > 8 ? 8 : turns;
-}
-
-/// A warp to a span of 32 lines.
-template <int CHUNK, class Op, class O>
-__global__ void __launch_bounds__(BLOCK, CHUNK > 160 ? 4 : 5)
-    lines_short(const __grid_constant__ Op op, const __grid_constant__ Tiles tiles, int64_t turns,
-                const O *__restrict__ offsets) {
-  using Value = typename Op::Value;
-  __shared__ Value terms[WARPS][with_gaps<Value>(CHUNK)];
-  int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+template <class Op, class O>
+__global__ void __launch_bounds__(BLOCK)
+    lines_short(const __grid_constant__ Op op, int64_t lines, const O *__restrict__ offsets) {
+  int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
   for (int64_t b = blockIdx.y; b < op.items(); b += gridDim.y) {
     Offsets at = op.at(b);
-    for_warp_lines(tiles, turns, offsets, [&](const WarpLines<O> &lines) {
-      auto sum = warp_join<CHUNK>(op, at, lines.first(), lines.last(), lines.begin, lines.end, terms[warp]);
-      if (lane < lines.span.count) op.put(b, lines.span.first + lane, sum);
-    });
+    for (int64_t top = static_cast<int64_t>(blockIdx.x) * BLOCK; top < lines; top += step) {
+      int64_t line = top + threadIdx.x, bottom = top + BLOCK < lines ? top + BLOCK : lines;
+      O first = offsets[top], last = offsets[bottom];
+      O begin = line < bottom ? offsets[line] : last, end = line < bottom ? offsets[line + 1] : last;
+      auto sum = block_join(op, at, first, last, begin, end);
+      if (line < bottom) op.put(b, line, sum);
+    }
   }
 }
 
@@ -293,6 +230,33 @@ __device__ Value tail_before(const Op &op, Tail<Value> tail, Value *whole) {
 
 constexpr int PIECE_ITEMS = CUDA_PIECE / BLOCK;  // of a thread
 
+/// The terms of a piece to shared memory: all of a thread are on their way at a time. The last one stands in for those
+/// behind it: a load that nothing depends on need not wait for a branch.
+template <class Op>
+__device__ void stage_terms(const Op &op, Offsets at, const Piece &piece, typename Op::Value *terms) {
+  using Value = typename Op::Value;
+  int me = static_cast<int>(threadIdx.x), count = piece.entries;
+  if constexpr (Op::IS_RARE) {
+#pragma unroll 4
+    for (int i = me; i < count; i += BLOCK) terms[with_gaps<Value>(i)] = op.term(at, piece.entry + i);
+  } else if (count > 0) {
+    typename Op::Entry entry[PIECE_ITEMS];
+    typename Op::Factors factors[PIECE_ITEMS];
+#pragma unroll
+    for (int u = 0; u < PIECE_ITEMS; ++u) {
+      int i = u * BLOCK + me;
+      entry[u] = op.look(at, piece.entry + (i < count ? i : count - 1));
+    }
+#pragma unroll
+    for (int u = 0; u < PIECE_ITEMS; ++u) factors[u] = op.gather(at, entry[u]);
+#pragma unroll
+    for (int u = 0; u < PIECE_ITEMS; ++u) {
+      int i = u * BLOCK + me;
+      if (i < count) terms[with_gaps<Value>(i)] = op.product(factors[u]);
+    }
+  }
+}
+
 /// One piece by one block. What it carries is returned to all threads. The sums of lines lie behind the terms: there is
 /// a place for each item of the path.
 template <class Op, class O>
@@ -302,7 +266,7 @@ __device__ typename Op::Value piece_join(const Op &op, int64_t b, const Piece &p
   __shared__ int ends[CUDA_PIECE];
   int me = static_cast<int>(threadIdx.x);
   for (int i = me; i < piece.lines; i += BLOCK) ends[i] = static_cast<int>(offsets[piece.line + i + 1] - piece.entry);
-  stage_terms<PIECE_ITEMS, BLOCK>(op, op.at(b), piece.entry, piece.entries, me, numbers);
+  stage_terms(op, op.at(b), piece, numbers);
   __syncthreads();
 
   auto number = [&](int i) -> Value & { return numbers[with_gaps<Value>(i)]; };
@@ -397,24 +361,14 @@ cudaError_t start_lanes(cudaStream_t stream, const Op &op, const cuda_lengths *l
   return launch(lines_lanes<G, Op, O>, grid, stream, op, l->lines, offsets);
 }
 
-template <int CHUNK, class Op, class O>
-cudaError_t start_short(cudaStream_t stream, const Op &op, const cuda_lengths *l, const O *offsets, int64_t batch) {
-  Tiles tiles = tiles_of(l, WARPS, 32);
-  int64_t turns = turns_of(tiles);
-  dim3 grid(blocks(ceil_div(tiles.count(), turns), MAX_X), blocks(batch, MAX_YZ));
-  return launch(lines_short<CHUNK, Op, O>, grid, stream, op, tiles, turns, offsets);
-}
-
-constexpr int64_t SHORT_LINE = 64;  // a lane alone joins lines up to this length where the mean is above 8
-
-/// Lines of about one length. A warp has room for the terms of its lines, or for some of them.
+/// Lines of about one length.
 template <class Op, class O>
 cudaError_t start_even(cudaStream_t stream, const Op &op, const cuda_lengths *l, const O *offsets, int64_t batch) {
   int64_t mean = cuda_mean_length(l);
-  if (l->entries <= 5 * l->lines) return start_short<160>(stream, op, l, offsets, batch);
-  if (mean <= 8) return start_short<256>(stream, op, l, offsets, batch);
-  if (mean <= 24 && l->longest <= SHORT_LINE)
-    return start_short < sizeof(typename Op::Value) <= 8 ? 512 : 256 > (stream, op, l, offsets, batch);
+  if (mean <= 8) {
+    dim3 grid(blocks(ceil_div(l->lines, BLOCK), MAX_X), blocks(batch, MAX_YZ));
+    return launch(lines_short<Op, O>, grid, stream, op, l->lines, offsets);
+  }
   if (mean <= 24) return start_lanes<8>(stream, op, l, offsets, batch);
   if (mean <= 64) return start_lanes<16>(stream, op, l, offsets, batch);
   return start_lanes<32>(stream, op, l, offsets, batch);

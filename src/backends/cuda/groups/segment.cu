@@ -5,10 +5,10 @@
 ///     logsumexp   y_j = log(sum of exp(x_i) over the group of j)      softmax   y_i = exp(x_i) / that sum
 ///     extreme     y_j = max or min of x_i over the group of j         ties      y_i = 1 / n for each of its n extremes
 ///
-/// Short groups: a warp brings the numbers of its groups to shared memory and back, side by side, and a lane has a
-/// group. Longer ones: a part of a warp, a warp or a block to a group, which it holds in registers. Each number is read
-/// once, each exponential taken once. Uneven groups: one pass over pieces (lines.cuh) for the extremes, one for the
-/// sums, one over the inputs.
+/// Short groups: a block, or a warp where numbers have 8 bytes, brings the numbers of its groups to shared memory and
+/// back, side by side, and a thread has a group. Longer ones: a part of a warp, a warp or a block to a group, which it
+/// holds in registers. Each number is read once, each exponential taken once. Uneven groups: one pass over pieces
+/// (lines.cuh) for the extremes, one for the sums, one over the inputs.
 
 #include "backends/cuda/groups/segment.cuh"
 #include "backends/cuda/lines.cuh"
@@ -55,17 +55,16 @@ __global__ void __launch_bounds__(BLOCK) segment_teams(const __grid_constant__ J
   }
 }
 
-constexpr int ROOM = 320;   // numbers of a warp's groups in shared memory
-constexpr int AT_ONCE = 5;  // of them on their way for each lane
+constexpr int AT_ONCE = 5;  // numbers of a thread on their way to shared memory
 
-/// The numbers [first, first + count) of all groups from memory to shared memory and back, by a warp. The last one
-/// stands in for those behind it, so that no load waits for a branch.
-template <class T, class I>
-__device__ void bring(const Job<T, I> &job, const T *__restrict__ x, int64_t first, int count, int lane, T *numbers) {
-  for (int top = 0; top < count; top += AT_ONCE * 32) {
+/// The numbers [first, first + count) of all groups from memory to shared memory and back, by N threads of which this
+/// is `me`. The last one stands in for those behind it, so that no load waits for a branch.
+template <int N, class T, class I>
+__device__ void bring(const Job<T, I> &job, const T *__restrict__ x, int64_t first, int count, int me, T *numbers) {
+  for (int top = 0; top < count; top += AT_ONCE * N) {
     T value[AT_ONCE];
     auto place = [&](int r) {
-      int i = top + r * 32 + lane;
+      int i = top + r * N + me;
       return first + (i < count ? i : count - 1);
     };
     if (job.sources) {
@@ -77,29 +76,101 @@ __device__ void bring(const Job<T, I> &job, const T *__restrict__ x, int64_t fir
     }
 #pragma unroll
     for (int r = 0; r < AT_ONCE; ++r) {
-      int i = top + r * 32 + lane;
+      int i = top + r * N + me;
       if (i < count) numbers[with_gaps<T>(i)] = value[r];
     }
   }
 }
-template <class T, class I>
-__device__ void take_away(const Job<T, I> &job, T *__restrict__ y, int64_t first, int count, int lane,
-                          const T *numbers) {
+template <int N, class T, class I>
+__device__ void take_away(const Job<T, I> &job, T *__restrict__ y, int64_t first, int count, int me, const T *numbers) {
 #pragma unroll 1
-  for (int i = lane; i < count; i += 32)
+  for (int i = me; i < count; i += N)
     store_once(y + (job.sources ? job.sources[first + i] : first + i), numbers[with_gaps<T>(i)]);
+}
+
+constexpr int BLOCK_BYTES = 24576;  // of the numbers of a block's groups in shared memory
+
+template <cuda_reduction WHAT, class T, class I>
+__global__ void __launch_bounds__(BLOCK) segment_blocks(const __grid_constant__ Job<T, I> job) {
+  constexpr int ROOM = BLOCK_BYTES / sizeof(T);
+  constexpr bool EACH = WHAT == CUDA_SOFTMAX || WHAT == CUDA_TIES;
+  __shared__ T numbers[with_gaps<T>(ROOM)];
+  Team<1> team;
+  int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
+  for (int64_t b = blockIdx.y; b < job.items; b += gridDim.y) {
+    const T *x = job.x + b * job.inputs;
+    T *y = job.y + b * (EACH ? job.inputs : job.outputs);
+    for (int64_t top = static_cast<int64_t>(blockIdx.x) * BLOCK; top < job.outputs; top += step) {
+      int64_t j = top + threadIdx.x, bottom = top + BLOCK < job.outputs ? top + BLOCK : job.outputs;
+      int64_t first = job.offsets[top], last = job.offsets[bottom];
+      int64_t begin = j < bottom ? job.offsets[j] : last, end = j < bottom ? job.offsets[j + 1] : last;
+      bool fits = last - first <= ROOM;
+      int count = fits ? static_cast<int>(last - first) : 0;
+      bring<BLOCK>(job, x, first, count, static_cast<int>(threadIdx.x), numbers);
+      __syncthreads();
+      Segment<T> s = {job.sign, zeros_of(job.full, end - begin), y + j};
+      if (j < bottom && fits) {
+        Staged<T> staged = {numbers, static_cast<int>(begin - first), static_cast<int>(end - first)};
+        reduce_group<WHAT>(team, s, staged);
+      } else if (j < bottom) {
+        Walked<1, T, I> walked = {x, y, job.sources, begin, end, 0};
+        reduce_group<WHAT>(team, s, walked);
+      }
+      __syncthreads();
+      if constexpr (EACH) {
+        take_away<BLOCK>(job, y, first, count, static_cast<int>(threadIdx.x), numbers);
+        __syncthreads();
+      }
+    }
+  }
+}
+
+constexpr int WARP_ROOM = 320;  // numbers of a warp's groups in shared memory
+constexpr int64_t TURNS = 8;    // the most of a warp
+
+/// The groups of a warp, one to a lane: [begin, end) of this one.
+template <class I>
+struct WarpGroups {
+  int64_t top;
+  int count;
+  I begin, end;
+
+  template <class T>
+  __device__ WarpGroups(const Job<T, I> &job, int64_t from) : top(from < job.outputs ? from : job.outputs) {
+    int lane = static_cast<int>(threadIdx.x) % 32;
+    count = job.outputs - top < 32 ? static_cast<int>(job.outputs - top) : 32;
+    begin = job.offsets[top + (lane < count ? lane : count)];
+    end = job.offsets[top + (lane < count ? lane + 1 : count)];
+  }
+  __device__ I first() const { return __shfl_sync(ALL_LANES, begin, 0); }
+  __device__ I last() const { return __shfl_sync(ALL_LANES, end, 31); }
+};
+
+/// f(groups) for the groups of this warp. A block has `turns` times BLOCK groups that follow each other, and the
+/// offsets of the next ones are read before they are needed: nothing waits for them, nor for other warps.
+template <class T, class I, class F>
+__device__ void for_warp_groups(const Job<T, I> &job, int turns, F f) {
+  int64_t warp = threadIdx.x / 32 * 32, length = static_cast<int64_t>(BLOCK) * turns;
+  for (int64_t first = blockIdx.x * length; first < job.outputs; first += gridDim.x * length) {
+    WarpGroups<I> next(job, first + warp);
+    for (int turn = 1; turn <= turns && next.count > 0; ++turn) {
+      WarpGroups<I> groups = next;
+      next = WarpGroups<I>(job, turn < turns ? first + turn * BLOCK + warp : job.outputs);
+      f(groups);
+    }
+  }
 }
 
 /// The groups of a warp, one to a lane, whose numbers are where `fits` says.
 template <cuda_reduction WHAT, class T, class I>
-__device__ void reduce_lane(const Job<T, I> &job, const T *x, T *y, const WarpLines<I> &groups, bool fits, I first,
+__device__ void reduce_lane(const Job<T, I> &job, const T *x, T *y, const WarpGroups<I> &groups, bool fits, I first,
                             T *numbers) {
   Team<1> team;
   int lane = static_cast<int>(threadIdx.x) % 32;
   I length = groups.end - groups.begin;
   bool are_few = __all_sync(ALL_LANES, length <= FEW);
-  if (lane >= groups.span.count) return;
-  Segment<T> s = {job.sign, zeros_of(job.full, length), y + groups.span.first + lane};
+  if (lane >= groups.count) return;
+  Segment<T> s = {job.sign, zeros_of(job.full, length), y + groups.top + lane};
   Staged<T> staged = {numbers, static_cast<int>(groups.begin - first), static_cast<int>(groups.end - first)};
   if (fits && are_few) {
     Few<T> few(staged);
@@ -113,24 +184,23 @@ __device__ void reduce_lane(const Job<T, I> &job, const T *x, T *y, const WarpLi
 }
 
 template <cuda_reduction WHAT, class T, class I>
-__global__ void __launch_bounds__(BLOCK, sizeof(T) == 4 ? 5 : 4)
-    segment_short(const __grid_constant__ Job<T, I> job, const __grid_constant__ Tiles tiles, int64_t turns) {
+__global__ void __launch_bounds__(BLOCK, 4) segment_warps(const __grid_constant__ Job<T, I> job, int turns) {
   constexpr bool EACH = WHAT == CUDA_SOFTMAX || WHAT == CUDA_TIES;
-  __shared__ T room[WARPS][with_gaps<T>(ROOM)];
+  __shared__ T room[WARPS][with_gaps<T>(WARP_ROOM)];
   int lane = static_cast<int>(threadIdx.x) % 32;
   T *numbers = room[threadIdx.x / 32];
   for (int64_t b = blockIdx.y; b < job.items; b += gridDim.y) {
     const T *x = job.x + b * job.inputs;
     T *y = job.y + b * (EACH ? job.inputs : job.outputs);
-    for_warp_lines(tiles, turns, job.offsets, [&](const WarpLines<I> &groups) {
+    for_warp_groups(job, turns, [&](const WarpGroups<I> &groups) {
       I first = groups.first(), last = groups.last();
-      bool fits = last - first <= ROOM;
+      bool fits = last - first <= WARP_ROOM;
       int count = fits ? static_cast<int>(last - first) : 0;
-      bring(job, x, first, count, lane, numbers);
+      bring<32>(job, x, first, count, lane, numbers);
       __syncwarp();
       reduce_lane<WHAT>(job, x, y, groups, fits, first, numbers);
       __syncwarp();
-      if constexpr (EACH) take_away(job, y, first, count, lane, numbers);
+      if constexpr (EACH) take_away<32>(job, y, first, count, lane, numbers);
       __syncwarp();
     });
   }
@@ -262,21 +332,31 @@ cudaError_t start_teams(cudaStream_t stream, const Job<T, I> &job) {
   return launch(segment_teams<WHAT, G, R, T, I>, grid, stream, job);
 }
 
+/// Warps that wait for nobody pay where numbers are wide; of narrow ones a device wants more threads than the registers
+/// of such warps leave room for.
 template <cuda_reduction WHAT, class T, class I>
-cudaError_t start_groups(cudaStream_t stream, const Job<T, I> &job, const cuda_lengths *l) {
-  int64_t mean = cuda_mean_length(l);
+cudaError_t start_short(cudaStream_t stream, const Job<T, I> &job) {
+  int64_t all = ceil_div(job.outputs, BLOCK);
+  if constexpr (sizeof(T) == 8) {
+    int64_t turns = all / 4096;  // enough blocks to fill a device
+    turns = turns < 1 ? 1 : turns > TURNS ? TURNS : turns;
+    dim3 grid(blocks(ceil_div(all, turns), MAX_X), blocks(job.items, MAX_YZ));
+    return launch(segment_warps<WHAT, T, I>, grid, stream, job, static_cast<int>(turns));
+  } else {
+    dim3 grid(blocks(all, MAX_X), blocks(job.items, MAX_YZ));
+    return launch(segment_blocks<WHAT, T, I>, grid, stream, job);
+  }
+}
+
+template <cuda_reduction WHAT, class T, class I>
+cudaError_t start_groups(cudaStream_t stream, const Job<T, I> &job, int64_t mean) {
   constexpr bool EACH = WHAT == CUDA_SOFTMAX || WHAT == CUDA_TIES;
   if (EACH && job.sources) {  // inputs may be dropped
     cudaError_t error = cudaMemsetAsync(job.y, 0, static_cast<size_t>(job.items * job.inputs) * sizeof(T), stream);
     if (error != cudaSuccess) return error;
   }
   if (job.outputs == 0) return cudaSuccess;
-  if (mean <= 8) {
-    Tiles tiles = tiles_of(l, WARPS, 32);
-    int64_t turns = turns_of(tiles);
-    dim3 grid(blocks(ceil_div(tiles.count(), turns), MAX_X), blocks(job.items, MAX_YZ));
-    return launch(segment_short<WHAT, T, I>, grid, stream, job, tiles, turns);
-  }
+  if (mean <= 8) return start_short<WHAT>(stream, job);
   if (mean <= 32) return start_teams<WHAT, 8, 8>(stream, job);
   if (mean <= 128) return start_teams<WHAT, 32, 8>(stream, job);
   return start_teams<WHAT, BLOCK, 16>(stream, job);
@@ -285,7 +365,7 @@ cudaError_t start_groups(cudaStream_t stream, const Job<T, I> &job, const cuda_l
 template <cuda_reduction WHAT, class T, class I>
 cudaError_t start(cudaStream_t stream, const Job<T, I> &job, const cuda_lengths *l, void *scratch) {
   if (cuda_lengths_are_uneven(l, job.items)) return start_uneven<WHAT>(stream, job, l, scratch);
-  return start_groups<WHAT>(stream, job, l);
+  return start_groups<WHAT>(stream, job, cuda_mean_length(l));
 }
 
 template <class F>

@@ -23,13 +23,14 @@ struct Rows {
   const T *__restrict__ a;
   int conj;
 
-  /// Entries are read once; through slots, neighbours are wanted by other rows.
-  __device__ C column(int64_t p) const { return load_once(columns + p); }
-  __device__ O slot(int64_t p) const { return slots ? load_once(slots + p) : static_cast<O>(p); }
+  __device__ T value(int64_t base, int64_t p) const { return conj_if(conj, a[base + (slots ? slots[p] : p)]); }
+
+  /// The same for kernels of which one thread alone reads an entry; through slots, neighbours are wanted by other rows.
+  __device__ C column_once(int64_t p) const { return load_once(columns + p); }
+  __device__ O slot_once(int64_t p) const { return slots ? load_once(slots + p) : static_cast<O>(p); }
   __device__ T at_slot(int64_t base, O slot) const {
     return conj_if(conj, slots ? a[base + slot] : load_once(a + base + slot));
   }
-  __device__ T value(int64_t base, int64_t p) const { return at_slot(base, slot(p)); }
 };
 
 /// f(Rows) for the types that a matrix has.

@@ -41,7 +41,8 @@ done:
   return status;
 }
 
-/// A^T reaches as far as A. 0 where a look would not pay, or cannot be had while the stream is captured.
+/// For products of several columns. A^T reaches as far as A. 0 where a look would not pay, or cannot be had while the
+/// stream is captured.
 static lac_status stride_of(lac_context *ctx, const lac_pattern *p, int64_t *out) {
   lac_status status = LAC_OK;
   kept_stride *kept = NULL;
@@ -69,7 +70,6 @@ static lac_status matrix_of(lac_context *ctx, const lac_pattern *p, lac_form for
 
   LAC_TRY(cuda_rows_of(ctx, p, transposed, &m.rows));
   LAC_TRY(cuda_lengths_of(ctx, transposed ? p->t_offsets : p->offsets, p->nnz, &m.lengths));
-  LAC_TRY(stride_of(ctx, p, &m.lengths.stride));
   *out = m;
 done:
   return status;
@@ -109,6 +109,7 @@ static lac_status spmm_numbers(lac_context *ctx, const lac_pattern *p, lac_form 
   cuda_scope scope;
 
   LAC_TRY(matrix_of(ctx, p, form, &m));
+  if (k > 1) LAC_TRY(stride_of(ctx, p, &m.lengths.stride));
   bytes = k == 1 ? cuda_spmv_scratch(dtype, &m, batch.kept.count) : cuda_spmm_scratch(dtype, &m, batch.kept.count, k);
   if (bytes) LAC_TRY(cuda_scratch_take(ctx, "spmm", bytes, &scratch));
   scope = cuda_begin(ctx);
@@ -170,15 +171,17 @@ static lac_status sddmm_numbers(lac_context *ctx, const lac_pattern *p, const la
   cudaError_t error = cudaSuccess;
   const int core[] = {2, 2, 1};
   cuda_batch batch = cuda_batch_of(u, v, s, core, core_size(u), core_size(v));
-  cuda_index rows_of = {NULL, LAC_I32}, columns;
+  int64_t k = last_size(u);
+  cuda_index rows_of, columns;
   cuda_matrix m;
   cuda_scope scope;
 
   LAC_TRY(matrix_of(ctx, p, LAC_PLAIN, &m));
-  if (!cuda_sddmm_walks(&m, &batch, last_size(u))) LAC_TRY(slots_of(ctx, p, &rows_of, &columns));
+  if (k > 1) LAC_TRY(stride_of(ctx, p, &m.lengths.stride));
+  LAC_TRY(slots_of(ctx, p, &rows_of, &columns));
   scope = cuda_begin(ctx);
-  error = cuda_launch_sddmm(ctx->stream, s->meta.dtype, &m, rows_of, &batch, last_size(u), u->storage->data,
-                            v->storage->data, s->storage->data);
+  error = cuda_launch_sddmm(ctx->stream, s->meta.dtype, &m, rows_of, &batch, k, u->storage->data, v->storage->data,
+                            s->storage->data);
   LAC_TRY(cuda_end(ctx, scope, error, "sddmm"));
 done:
   return status;

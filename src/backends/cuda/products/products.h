@@ -35,8 +35,7 @@ cudaError_t cuda_launch_spmm(cudaStream_t stream, lac_dtype dtype, const cuda_ma
                              int64_t k, const void *a, const void *x, void *scratch, void *y);
 
 /// s[b, z] = sum over columns c, and over `summed`, of u[row z, c] conj(v[column z, c]). `batch` leads through u and v.
-/// rows_of, the row of each slot, is not read where cuda_sddmm_walks says that the rows of the matrix are walked.
-int cuda_sddmm_walks(const cuda_matrix *m, const cuda_batch *batch, int64_t k);
+/// rows_of has the row of each slot.
 cudaError_t cuda_launch_sddmm(cudaStream_t stream, lac_dtype dtype, const cuda_matrix *m, cuda_index rows_of,
                               const cuda_batch *batch, int64_t k, const void *u, const void *v, void *s);
 

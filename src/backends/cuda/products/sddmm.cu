@@ -4,14 +4,13 @@
 ///
 ///     s_z = sum over c of u[row z, c] conj(v[column z, c])
 ///
-/// One column and short rows: a warp walks the rows, whose numbers of u it spreads over their slots in shared memory;
-/// others: a thread to a slot. Several columns: a group of lanes takes SLOTS slots that follow each other, reads 16
-/// bytes at a time where they are aligned, and a row of u once where slots share it; the sums of all of them are folded
-/// together by one fixed tree. A warp has the slots of a span of rows (tiles.cuh), or a number of slots that follow
-/// each other.
+/// One column: a thread to a slot. Several: a group of lanes takes SLOTS slots that follow each other, reads 16 bytes
+/// at a time where they are aligned, and a row of u once where slots share it; the sums of all of them are folded
+/// together by one fixed tree. A block has slots that follow each other; where rows of u and v are wide, those of a
+/// tile (tiles.cuh), a span of its rows to a warp.
 
-#include "backends/cuda/lines.cuh"
 #include "backends/cuda/products/products.h"
+#include "backends/cuda/tiles.cuh"
 
 using namespace lac_cuda;
 
@@ -26,7 +25,7 @@ struct Slots {
 };
 
 constexpr int SLOTS = 4;  // of a thread, so that several loads are on their way
-constexpr int TURNS = 8;  // the most of a warp, at slots that follow each other
+constexpr int TURNS = 8;  // the most of a block, at slots that follow each other: neighbours share rows of u and v
 constexpr int SPAN = 64;  // rows of a warp in a tile
 
 template <class T, class C, bool SUMS>
@@ -49,74 +48,6 @@ __global__ void __launch_bounds__(BLOCK)
     }
   }
 }
-
-constexpr int ROOM = 160;  // slots of a warp in shared memory
-
-/// What a warp stores of its rows; a lane has the number of u of one of them.
-template <class T, class C, class O>
-__device__ void walk_rows(const WarpLines<O> &rows, T of_row, const C *__restrict__ columns, const T *__restrict__ v,
-                          T *__restrict__ s, T *spread) {
-  int lane = static_cast<int>(threadIdx.x) % 32;
-  int64_t last = rows.last();
-  for (int64_t chunk = rows.first(); chunk < last; chunk += ROOM) {
-    int count = last - chunk < ROOM ? static_cast<int>(last - chunk) : ROOM;
-    int from = rows.begin > chunk ? static_cast<int>(rows.begin - chunk) : 0;
-    int to = rows.end < chunk + count ? static_cast<int>(rows.end - chunk) : count;
-    C column[ROOM / 32];
-    T factor[ROOM / 32];
-#pragma unroll
-    for (int i = 0; i < ROOM / 32; ++i) {
-      int z = i * 32 + lane;
-      column[i] = load_once(columns + chunk + (z < count ? z : count - 1));
-    }
-#pragma unroll
-    for (int i = 0; i < ROOM / 32; ++i) factor[i] = v[column[i]];
-    for (int i = from; i < to; ++i) spread[with_gaps<T>(i)] = of_row;
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < ROOM / 32; ++i) {
-      int z = i * 32 + lane;
-      if (z < count) store_once(s + chunk + z, spread[with_gaps<T>(z)] * conj_of(factor[i]));
-    }
-    __syncwarp();
-  }
-}
-
-/// The same by rows: without the row of each slot there is less to read.
-template <class T, class C, class O>
-__global__ void __launch_bounds__(BLOCK, 4)
-    sddmm_walk(const __grid_constant__ Tiles tiles, int64_t turns, const O *__restrict__ offsets,
-               const C *__restrict__ columns, int64_t slots, const __grid_constant__ cuda_axes items,
-               const T *__restrict__ u, const T *__restrict__ v, T *__restrict__ s) {
-  __shared__ T room[WARPS][with_gaps<T>(ROOM)];
-  int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  for (int64_t b = blockIdx.y; b < items.count; b += gridDim.y) {
-    Offsets at = locate(items, b);
-    for_warp_lines(tiles, turns, offsets, [&](const WarpLines<O> &rows) {
-      T of_row = lane < rows.span.count ? u[at.x + rows.span.first + lane] : zero<T>();
-      walk_rows(rows, of_row, columns, v + at.y, s + b * slots, room[warp]);
-    });
-  }
-}
-
-/// The slots of each warp.
-struct Parts {
-  int64_t slots, count;  // of the pattern; of blocks
-  int64_t length;        // of a warp's part, where offsets have no data
-  cuda_index offsets;
-  Tiles tiles;
-
-  __device__ void find(int64_t block, int warp, int64_t *first, int64_t *last) const {
-    if (offsets.data) {
-      Span span = tiles.span(block, warp);
-      *first = span.count ? get(offsets, span.first) : 0;
-      *last = span.count ? get(offsets, span.first + span.count) : 0;
-    } else {
-      *first = (block * WARPS + warp) * length;
-      *last = *first + length < slots ? *first + length : slots;
-    }
-  }
-};
 
 /// The rows of u and v at SLOTS slots from z on: those behind the last one stand in for it.
 template <class C>
@@ -177,99 +108,118 @@ __device__ T fold(const T (&sum)[SLOTS], int lane) {
   return one;
 }
 
+/// The sums of up to SLOTS slots, of which `count` are stored, by a group of G lanes. All lanes of the warp take part.
+template <int G, int V, bool SUMS, class T, class C>
+__device__ void sum_slots(const Places<C> &places, const cuda_batch &batch, Offsets base, int64_t k,
+                          const T *__restrict__ u, const T *__restrict__ v, int64_t count, T *__restrict__ s) {
+  int lane = static_cast<int>(threadIdx.x) % G;
+  T sum[SLOTS];
+#pragma unroll
+  for (int i = 0; i < SLOTS; ++i) sum[i] = zero<T>();
+  for_summands<SUMS>(batch.summed, base, [&](Offsets at) {
+    for (int64_t c = lane * V; c < k; c += G * V) add_columns<V>(places, k, u + at.x + c, v + at.y + c, sum);
+  });
+  if constexpr (G == 1) {
+#pragma unroll
+    for (int i = 0; i < SLOTS; ++i) {
+      if (i < count) s[i] = sum[i];
+    }
+  } else {
+    T one = fold<G>(sum, lane);
+    int which = lane / (G / SLOTS);
+    if (lane % (G / SLOTS) == 0 && which < count) s[which] = one;
+  }
+}
+
 template <class T, class C, int G, int V, bool SUMS>
 __global__ void __launch_bounds__(BLOCK)
-    sddmm(Slots<C> slots, const __grid_constant__ Parts parts, const __grid_constant__ cuda_batch batch, int64_t k,
-          const T *__restrict__ u, const T *__restrict__ v, T *__restrict__ s) {
-  constexpr int64_t TURN = 32 / G * SLOTS;
-  int lane = static_cast<int>(threadIdx.x) % G, group = static_cast<int>(threadIdx.x) % 32 / G;
+    sddmm(Slots<C> slots, const __grid_constant__ cuda_batch batch, int64_t k, int turns, const T *__restrict__ u,
+          const T *__restrict__ v, T *__restrict__ s) {
+  constexpr int64_t TURN = BLOCK / G * SLOTS;
+  int group = static_cast<int>(threadIdx.x) / G;
+  int64_t step = static_cast<int64_t>(gridDim.x) * TURN * turns;
   for (int64_t b = blockIdx.y; b < batch.kept.count; b += gridDim.y) {
     Offsets base = locate(batch.kept, b);
-    for (int64_t block = blockIdx.x; block < parts.count; block += gridDim.x) {
-      int64_t first, last;
-      parts.find(block, static_cast<int>(threadIdx.x) / 32, &first, &last);
-      Places<C> next(slots, first + group * SLOTS);
-      for (int64_t turn = first; turn < last; turn += TURN) {
-        int64_t z = turn + group * SLOTS;
-        Places<C> places = next;
-        next = Places<C>(slots, z + TURN);
-        T sum[SLOTS];
-#pragma unroll
-        for (int i = 0; i < SLOTS; ++i) sum[i] = zero<T>();
-        for_summands<SUMS>(batch.summed, base, [&](Offsets at) {
-          for (int64_t c = lane * V; c < k; c += G * V) add_columns<V>(places, k, u + at.x + c, v + at.y + c, sum);
-        });
-        T *to = s + b * slots.count + z;
-        if constexpr (G == 1) {
-#pragma unroll
-          for (int i = 0; i < SLOTS; ++i) {
-            if (z + i < last) to[i] = sum[i];
-          }
-        } else {
-          T one = fold<G>(sum, lane);
-          int which = lane / (G / SLOTS);
-          if (lane % (G / SLOTS) == 0 && z + which < last) to[which] = one;
-        }
+    for (int64_t first = static_cast<int64_t>(blockIdx.x) * TURN * turns; first < slots.count; first += step) {
+      for (int turn = 0; turn < turns && first + turn * TURN < slots.count; ++turn) {
+        int64_t z = first + turn * TURN + group * SLOTS;
+        sum_slots<G, V, SUMS>(Places<C>(slots, z), batch, base, k, u, v, slots.count - z, s + b * slots.count + z);
       }
     }
   }
 }
 
-/// Spans of a tile where rows that are far apart share columns, else slots that follow each other, few enough for many
-/// blocks.
-Parts parts_of(const cuda_matrix *m, int64_t turn) {
-  Parts parts = {m->rows.entries, 0, 0, m->rows.offsets, tiles_of(&m->lengths, WARPS, SPAN)};
-  parts.count = parts.tiles.count();
-  if (parts.tiles.across > 1 && !cuda_lengths_are_uneven(&m->lengths, 1)) return parts;
-  int64_t turns = ceil_div(parts.slots, turn * WARPS) / 4096;
-  parts.length = turn * (turns < 1 ? 1 : turns > TURNS ? TURNS : turns);
-  parts.offsets.data = nullptr;
-  parts.count = ceil_div(parts.slots, parts.length * WARPS);
-  return parts;
+constexpr int64_t WIDE = 384;   // rows of u of more bytes are wide
+constexpr int WIDE_LANES = 8;   // of a group at them
+constexpr int WIDE_BLOCKS = 4;  // on a multiprocessor
+
+/// The same by tiles. A warp walks the slots of its span, and reads the next places before they are needed.
+template <class T, class C, class O, int V, bool SUMS>
+__global__ void __launch_bounds__(BLOCK, WIDE_BLOCKS)
+    sddmm_wide(Slots<C> slots, const __grid_constant__ Tiles tiles, const O *__restrict__ offsets,
+               const __grid_constant__ cuda_batch batch, int64_t k, const T *__restrict__ u, const T *__restrict__ v,
+               T *__restrict__ s) {
+  constexpr int64_t TURN = 32 / WIDE_LANES * SLOTS;
+  int group = static_cast<int>(threadIdx.x) % 32 / WIDE_LANES;
+  for (int64_t b = blockIdx.y; b < batch.kept.count; b += gridDim.y) {
+    Offsets base = locate(batch.kept, b);
+    for (int64_t tile = blockIdx.x; tile < tiles.count(); tile += gridDim.x) {
+      Span span = tiles.span(tile, static_cast<int>(threadIdx.x) / 32);
+      if (span.count == 0) continue;
+      int64_t first = offsets[span.first], last = offsets[span.first + span.count];
+      Places<C> next(slots, first + group * SLOTS);
+      for (int64_t turn = first; turn < last; turn += TURN) {
+        int64_t z = turn + group * SLOTS;
+        Places<C> places = next;
+        next = Places<C>(slots, z + TURN);
+        sum_slots<WIDE_LANES, V, SUMS>(places, batch, base, k, u, v, last - z, s + b * slots.count + z);
+      }
+    }
+  }
 }
+
+// -- starting --------------------------------------------------------------------------------------------------------
 
 template <bool SUMS, int V, class T, class C>
-cudaError_t start_sddmm(cudaStream_t stream, const cuda_matrix *m, const Slots<C> &slots, const cuda_batch *batch,
-                        int64_t k, const T *u, const T *v, T *s) {
-  int group = k <= 2 * V ? 1 : k <= 4 * V ? 4 : 8;
-  auto kernel = group == 1 ? sddmm<T, C, 1, V, SUMS> : group == 4 ? sddmm<T, C, 4, V, SUMS> : sddmm<T, C, 8, V, SUMS>;
-  Parts parts = parts_of(m, 32 / group * SLOTS);
-  dim3 grid(blocks(parts.count, MAX_X), blocks(batch->kept.count, MAX_YZ));
-  return launch(kernel, grid, stream, slots, parts, *batch, k, u, v, s);
-}
-
-template <class T, class C>
-cudaError_t start_walk(cudaStream_t stream, const cuda_matrix *m, const Slots<C> &slots, const cuda_batch *batch,
-                       const T *u, const T *v, T *s) {
-  Tiles tiles = tiles_of(&m->lengths, WARPS, 32);
-  int64_t turns = turns_of(tiles);
-  dim3 grid(blocks(ceil_div(tiles.count(), turns), MAX_X), blocks(batch->kept.count, MAX_YZ));
+cudaError_t start_wide(cudaStream_t stream, const cuda_matrix *m, const Tiles &tiles, const Slots<C> &slots,
+                       const cuda_batch *batch, int64_t k, const T *u, const T *v, T *s) {
+  dim3 grid(blocks(tiles.count(), MAX_X), blocks(batch->kept.count, MAX_YZ));
   return with_index(m->rows.offsets.type, [&](auto index) {
     using O = decltype(index);
-    return launch(sddmm_walk<T, C, O>, grid, stream, tiles, turns, integers<O>(m->rows.offsets), slots.columns,
-                  slots.count, batch->kept, u, v, s);
+    return launch(sddmm_wide<T, C, O, V, SUMS>, grid, stream, slots, tiles, integers<O>(m->rows.offsets), *batch, k, u,
+                  v, s);
   });
+}
+
+/// Tiles serve wide rows where it is known that those far apart share columns.
+template <bool SUMS, int V, class T, class C>
+cudaError_t start_columns(cudaStream_t stream, const cuda_matrix *m, const Slots<C> &slots, const cuda_batch *batch,
+                          int64_t k, const T *u, const T *v, T *s) {
+  Tiles tiles = tiles_of(&m->lengths, WARPS, SPAN);
+  bool is_wide = k * static_cast<int64_t>(sizeof(T)) > WIDE;
+  if (is_wide && tiles.across > 1 && !cuda_lengths_are_uneven(&m->lengths, batch->kept.count))
+    return start_wide<SUMS, V>(stream, m, tiles, slots, batch, k, u, v, s);
+  int group = k <= 2 * V ? 1 : k <= 4 * V ? 4 : 8;
+  auto kernel = group == 1 ? sddmm<T, C, 1, V, SUMS> : group == 4 ? sddmm<T, C, 4, V, SUMS> : sddmm<T, C, 8, V, SUMS>;
+  int64_t all = ceil_div(slots.count, BLOCK / group * SLOTS), turns = all / 4096;  // enough blocks to fill a device
+  turns = turns < 1 ? 1 : turns > TURNS ? TURNS : turns;
+  dim3 grid(blocks(ceil_div(all, turns), MAX_X), blocks(batch->kept.count, MAX_YZ));
+  return launch(kernel, grid, stream, slots, *batch, k, static_cast<int>(turns), u, v, s);
 }
 
 template <bool SUMS, class T, class C>
 cudaError_t start(cudaStream_t stream, const cuda_matrix *m, const Slots<C> &slots, const cuda_batch *batch, int64_t k,
                   const T *u, const T *v, T *s) {
-  if (cuda_sddmm_walks(m, batch, k)) return start_walk(stream, m, slots, batch, u, v, s);
   if (k == 1) {
     dim3 grid(blocks(ceil_div(slots.count, SLOTS * BLOCK), MAX_X), blocks(batch->kept.count, MAX_YZ));
     return launch(sddmm_one<T, C, SUMS>, grid, stream, slots, *batch, u, v, s);
   }
   constexpr int V = wide_pack<T>();
-  if (k % V == 0 && is_aligned(u) && is_aligned(v)) return start_sddmm<SUMS, V>(stream, m, slots, batch, k, u, v, s);
-  return start_sddmm<SUMS, 1>(stream, m, slots, batch, k, u, v, s);
+  if (k % V == 0 && is_aligned(u) && is_aligned(v)) return start_columns<SUMS, V>(stream, m, slots, batch, k, u, v, s);
+  return start_columns<SUMS, 1>(stream, m, slots, batch, k, u, v, s);
 }
 
 }  // namespace
-
-int cuda_sddmm_walks(const cuda_matrix *m, const cuda_batch *batch, int64_t k) {
-  return k == 1 && batch->summed.count == 1 && cuda_mean_length(&m->lengths) <= 8 &&
-         !cuda_lengths_are_uneven(&m->lengths, batch->kept.count);
-}
 
 cudaError_t cuda_launch_sddmm(cudaStream_t stream, lac_dtype dtype, const cuda_matrix *m, cuda_index rows_of,
                               const cuda_batch *batch, int64_t k, const void *u, const void *v, void *s) {

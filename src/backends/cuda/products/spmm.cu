@@ -12,6 +12,7 @@
 /// to each. A^T is walked by its own rows through slots: no atomics.
 
 #include "backends/cuda/products/matrix.cuh"
+#include "backends/cuda/tiles.cuh"
 
 using namespace lac_cuda;
 
@@ -57,7 +58,7 @@ template <class M>
 struct Direct {
   const M &m;
   int64_t base;
-  __device__ int64_t column(int64_t p) const { return m.column(p); }
+  __device__ int64_t column(int64_t p) const { return m.columns[p]; }
   __device__ typename M::Value value(int64_t p) const { return m.value(base, p); }
 };
 
@@ -170,7 +171,7 @@ __device__ void add_span(const M &m, const Span &span, int lanes, int64_t base, 
   typename M::Column column = 0;
   typename M::Offset slot = 0;
   auto look = [&](P p) {
-    if (p < last) column = m.column(static_cast<int64_t>(p)), slot = m.slot(static_cast<int64_t>(p));
+    if (p < last) column = m.column_once(static_cast<int64_t>(p)), slot = m.slot_once(static_cast<int64_t>(p));
   };
   look(first + lane);
   out.reach(first);
@@ -228,7 +229,7 @@ __global__ void __launch_bounds__(BLOCK, AT_ONCE)
       int count = fits ? static_cast<int>(last - first) : 0;
       for (int i = static_cast<int>(threadIdx.x); i <= here; i += BLOCK) begins[i] = m.offsets[top + i] - first;
       for (int i = static_cast<int>(threadIdx.x); i < count; i += BLOCK) {
-        staged_columns[i] = m.column(first + i);
+        staged_columns[i] = m.columns[first + i];
         staged_values[i] = m.value(at.x, first + i);
       }
       __syncthreads();
@@ -363,7 +364,7 @@ int rows_of_block(int64_t rows, int64_t mean, int groups, int64_t others) {
 
 /// Rows of a span: few enough to fill the device.
 int span_width(int64_t rows, int height, int64_t others) {
-  int width = 64;
+  int width = 32;
   while (width > 4 && ceil_div(rows, static_cast<int64_t>(height) * width) * others < FULL_GRID / 2) width /= 2;
   return width;
 }

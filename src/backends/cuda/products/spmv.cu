@@ -18,6 +18,14 @@ struct RowSums {
   using Value = T;
   static constexpr bool IS_RARE = SUMS;
 
+  struct Entry {
+    typename M::Column column;
+    std::conditional_t<BY_SLOTS, typename M::Offset, T> value;  // or its slot
+  };
+  struct Factors {
+    T a, x;
+  };
+
   M m;
   cuda_batch batch;
   const T *__restrict__ x;
@@ -28,23 +36,20 @@ struct RowSums {
   __device__ int64_t items() const { return batch.kept.count; }
   __device__ Offsets at(int64_t b) const { return locate(batch.kept, b); }
   __device__ T term(Offsets base, int64_t p) const {
+    int64_t column = load_constant(m.columns + p), slot = p;
+    if constexpr (BY_SLOTS) slot = load_constant(m.slots + p);
     T sum = zero<T>();
-    for_summands<SUMS>(batch.summed, base, [&](Offsets at) { sum = sum + product(gather(at, look(at, p))); });
+    for_summands<SUMS>(batch.summed, base, [&](Offsets at) {
+      sum = sum + product({load_constant(m.a + at.x + slot), load_constant(x + at.y + column)});
+    });
     return sum;
   }
 
-  struct Entry {
-    typename M::Column column;
-    std::conditional_t<BY_SLOTS, typename M::Offset, T> value;  // or its slot
-  };
-  struct Factors {
-    T a, x;
-  };
   __device__ Entry look(Offsets at, int64_t p) const {
     if constexpr (BY_SLOTS) {
-      return {m.column(p), load_once(m.slots + p)};
+      return {m.column_once(p), load_once(m.slots + p)};
     } else {
-      return {m.column(p), load_once(m.a + at.x + p)};
+      return {m.column_once(p), load_once(m.a + at.x + p)};
     }
   }
   __device__ Factors gather(Offsets at, const Entry &entry) const {
