@@ -63,8 +63,9 @@ def test_lists_have_the_methods_of_their_parts():
     alone = set("eye diag tridiagonal of from_pattern from_dense from_scipy from_torch from_torch_sparse "
                 "from_csr from_csc load save with_values solve_batch size dim numel backward sparse_dim expand "
                 "unsqueeze squeeze index_select "
-                "select_matrix is_complex is_floating_point inverse_on to_connected_components neg mv mm bmm diag_part "
-                "to_torch_sparse eq ne lt le gt ge logical_and logical_or logical_xor".split())  # fmt: skip
+                "select_matrix is_complex is_floating_point is_coalesced inverse_on to_connected_components "
+                "neg mv mm bmm diag_part to_torch_sparse eq ne lt le gt ge logical_and logical_or "
+                "logical_xor".split())  # fmt: skip
     assert not {name for name in public - single - alone if not hasattr(SparseTensorList, name)}
 
 
