@@ -80,6 +80,10 @@ typedef struct lac_solver_options {
   bool assume_hermitian;
   lac_iteration iteration;          ///< for Krylov methods
   lac_precondition preconditioner;  ///< for Krylov methods, and for preconditioners by themselves
+  /// For Krylov methods: less memory in more time. CG works in one vector less where its preconditioner does not vary.
+  /// On CUDA, multigrid on a grid keeps no copy of the finest matrix and reads the values in each sweep, where they are
+  /// real and symmetric and every neighbour is stored. Elsewhere nothing changes.
+  bool low_memory;
 } lac_solver_options;
 
 /// The default options: `size` as this library has it, keep_bytes and pivot_tolerance with the numbers that zero stands

@@ -56,8 +56,9 @@ def _is_cuda(array):
     return bool(getattr(array, "is_cuda", False))
 
 
-def _device_indices(first, second, what):
-    """Two one-dimensional CUDA tensors in one integer type, and the context of their device on torch's stream."""
+def _device_indices(first, second, what, typed=False):
+    """Two one-dimensional CUDA tensors in one integer type, and the context of their device on torch's stream. `typed`:
+    each keeps its type, and there are two."""
     import torch
 
     from .torch._tensors import context_on
@@ -70,6 +71,10 @@ def _device_indices(first, second, what):
             raise ArgumentError(f"{name} must be one-dimensional, got shape {tuple(tensor.shape)}")
         if tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool:
             raise ArgumentError(f"{name} must be integers, got {tensor.dtype}")
+    if typed:  # each in a type of its own
+        given = [t if t.dtype == torch.int32 else t.to(torch.int64) for t in given]
+        kinds = [lib.LAC_I32 if t.dtype == torch.int32 else lib.LAC_I64 for t in given]
+        return *(t.contiguous() for t in given), kinds, context_on(given[0].device)
     narrow = all(tensor.dtype == torch.int32 for tensor in given)
     first, second = (t.to(torch.int32 if narrow else torch.int64).contiguous() for t in given)
     return first, second, lib.LAC_I32 if narrow else lib.LAC_I64, context_on(first.device)

@@ -35,7 +35,7 @@ _COLUMNS = ("null_space", "left_null_space", "near_null", "coordinates")
 _ALL = (
     *("method", "ordering", "pivot_tolerance", "accept_singular", "assume_hermitian", "keep_bytes", "max_bytes"),
     *_ITERATION, *_NUMBERS, "preconditioner", *_COLUMNS, "progress", "multigrid", "full_precision",
-    "accept_unconverged",
+    "accept_unconverged", "low_memory",
 )  # fmt: skip
 # The methods that iterate, or may.
 ITERATES = (
@@ -192,7 +192,7 @@ def filled(who, ctx, method, ordering, given):
     arrays = {name: _columns(name, given.pop(name)) for name in _COLUMNS if given.get(name) is not None}
     if given.get("pivot_tolerance") is not None:
         options.pivot_tolerance = _number("pivot_tolerance", given.pop("pivot_tolerance"))
-    for name in ("accept_singular", "assume_hermitian"):
+    for name in ("accept_singular", "assume_hermitian", "low_memory"):
         setattr(options, name, _flag(name, given.pop(name, None)))
     for name in ("keep_bytes", "max_bytes"):
         if given.get(name) is not None:

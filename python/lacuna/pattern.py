@@ -11,7 +11,7 @@ import numpy as np
 from ._core import check, context, ffi, fields, lib, sized
 from ._derived import Kept, derived
 from ._handle import Handle, expect, word
-from ._indices import _data, _index, _indices, _list, _placed_indices, _pointer, _ready, _sizes
+from ._indices import _data, _device_indices, _index, _indices, _is_cuda, _list, _placed_indices, _pointer, _ready, _sizes
 from .errors import ArgumentError
 from .map import Map
 
@@ -105,9 +105,13 @@ class Pattern(Handle):
     ) -> Pattern:
         """From compressed rows; columns within a row may be unsorted and repeated. CUDA tensors stay on their
         device."""
-        *indices, ctx = _placed_indices(offsets, columns, ("offsets", "indices"))
-        function = lib.lac_pattern_from_csr_on if ctx else lib.lac_pattern_from_csr
-        return cls._compressed(function, *indices, shape, 0, "from_csr", width, ctx)
+        what = "offsets", "indices"
+        if not (_is_cuda(offsets) or _is_cuda(columns)):
+            return cls._compressed(lib.lac_pattern_from_csr, *_indices(offsets, columns, what), shape, 0, "from_csr", width)
+        offsets, columns, kinds, ctx = _device_indices(offsets, columns, what, typed=True)
+        shape = cls._check_compressed(offsets, columns, shape, 0, "from_csr")
+        arrays = kinds[0], _data(offsets), kinds[1], _data(columns)
+        return cls._build(lib.lac_pattern_from_csr_typed_on, *shape, *arrays, width=width, ctx=ctx)
 
     @classmethod
     def from_csc(cls, offsets: ArrayLike, rows: ArrayLike, shape: Sequence[int], width: Width = "auto") -> Pattern:
@@ -197,15 +201,20 @@ class Pattern(Handle):
             lib.lac_pattern_from_dia, rows, cols, offsets.size, length, kind, _data(offsets), width=width
         )
 
-    @classmethod
-    def _compressed(cls, function, offsets, indices, kind, shape, axis, who, width, ctx=None):
+    @staticmethod
+    def _check_compressed(offsets, indices, shape, axis, who):
         shape = _sizes(shape)
         if len(offsets) != shape[axis] + 1:
             raise ArgumentError(f"{who}: a shape of {shape} needs {shape[axis] + 1} offsets, got {len(offsets)}")
         last = int(offsets[-1])
         if last > len(indices):
             raise ArgumentError(f"{who}: the last offset is {last}, but there are {len(indices)} indices")
-        return cls._build(function, *shape, kind, _data(offsets), _data(indices), width=width, ctx=ctx)
+        return shape
+
+    @classmethod
+    def _compressed(cls, function, offsets, indices, kind, shape, axis, who, width):
+        shape = cls._check_compressed(offsets, indices, shape, axis, who)
+        return cls._build(function, *shape, kind, _data(offsets), _data(indices), width=width)
 
     @classmethod
     def from_scipy(cls, matrix: Any, width: Width = "auto") -> Pattern:

@@ -137,6 +137,33 @@ done:
   return status;
 }
 
+// -- loans -----------------------------------------------------------------------------------------------------------
+
+lac_status lac_array_lend(lac_context *ctx, const lac_array *of, lac_array **out) {
+  return array_make(ctx, &of->meta, of->storage->data, STORAGE_LENT, out);
+}
+
+void lac_array_lend_again(lac_array *lent, const lac_array *of) { lent->storage->data = of ? of->storage->data : NULL; }
+
+lac_status lac_array_keep(lac_context *ctx, lac_array *lent, const lac_array *of) {
+  lac_status status = LAC_OK;
+  lac_storage *s = lent->storage;
+  void *data = s->space->allocate(s->space, s->bytes, ctx->stream);
+  lac_array *copy = NULL;
+
+  LAC_CHECK(data, LAC_ERR_MEMORY, "out of memory: a copy of %zu bytes on %s", s->bytes, s->space->backend);
+  LAC_TRY(lac_array_wrap(ctx, &of->meta, data, &copy));
+  if (of->count) LAC_TRY(ctx->backend->copy(ctx, of, copy));
+  LAC_TRY(ctx->backend->synchronize(ctx));
+  s->data = data, data = NULL;
+  s->stream = ctx->stream;
+  s->origin = STORAGE_OWNED;
+done:
+  if (data) s->space->release(s->space, data, s->bytes, ctx->stream);
+  lac_array_destroy(&copy);
+  return status;
+}
+
 // -- public ----------------------------------------------------------------------------------------------------------
 
 lac_status lac_array_create(lac_context *ctx, lac_dtype dtype, int ndim, const int64_t *shape, lac_array **out) {
@@ -223,7 +250,7 @@ void lac_array_destroy(lac_array **array) {
 
 bool lac_array_is_sole(const lac_array *array) {
   const lac_storage *s = array->storage;
-  return s->origin != STORAGE_BORROWED && atomic_load_explicit(&array->holders, memory_order_acquire) == 1 &&
+  return s->origin != STORAGE_BORROWED && s->origin != STORAGE_LENT && atomic_load_explicit(&array->holders, memory_order_acquire) == 1 &&
          atomic_load_explicit(&s->holders, memory_order_acquire) == 1;
 }
 

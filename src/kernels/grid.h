@@ -65,7 +65,9 @@ static inline int lac_grid_plane(bool has_corners, int direction) {
 typedef struct lac_grid_level {
   lac_grid grid;
   bool is_half;
-  lac_array *planes;   // [items, lac_grid_planes, lac_grid_room], H
+  lac_array *planes;   // [items, lac_grid_planes, lac_grid_room], H; NULL: they are read from
+  lac_array *values;   // [items, nnz], T, times
+  lac_array *unit;     // [items, 2, 1], the first of each item
   lac_array *weights;  // [items, LAC_GRID_WEIGHTS, lac_grid_cells], the reals of H
 } lac_grid_level;
 

@@ -39,6 +39,7 @@ static const acting_option acting_options[] = {
     ITERATION(null_space),
     ITERATION(left_null_space),
     OPTION("restart", iteration.restart, LAC_READS_RESTART, false),
+    OPTION("low_memory", low_memory, LAC_READS_ITERATION | LAC_READS_MULTIGRID, false),
     OPTION("preconditioner", preconditioner.method, LAC_READS_ITERATION, false),
     OPTION("preconditioner", preconditioner.factor, LAC_READS_ITERATION, false),
     OPTION("preconditioner", preconditioner.apply, LAC_READS_ITERATION, false),

@@ -13,6 +13,7 @@ static void factor_destroy(lac_object *object) {
   f->table->destroy(f);
   lac_object_release(f->partner);
   pthread_mutex_destroy(&f->lock);
+  lac_loan_close(f);
   lac_array_destroy(&f->values);
   lac_free(f->text);
   lac_object_release(f->core);
@@ -35,7 +36,7 @@ const lac_meta *lac_factor_meta(const lac_factor *factor) { return factor ? &fac
 
 // -- making one ------------------------------------------------------------------------------------------------------
 
-/// Share memory that the library owns; copy other memory, whose owner may change it unnoticed.
+/// Share memory that the library owns, or that is lent; copy other memory, whose owner may change it unnoticed.
 static lac_status factor_take_values(lac_context *ctx, lac_factor *f, const lac_array *values) {
   lac_status status = LAC_OK;
 
@@ -46,6 +47,7 @@ static lac_status factor_take_values(lac_context *ctx, lac_factor *f, const lac_
   if (f->shares_values) {
     f->values = lac_array_retain(values);
     f->version = atomic_load(&values->storage->version);
+    f->shares_values = values->storage->origin != STORAGE_LENT;
   } else {
     LAC_TRY(lac_array_clone(ctx, values, &f->values));
   }

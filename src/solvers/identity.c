@@ -50,7 +50,8 @@ lac_status lac_factor_identify(lac_context *ctx, lac_factor *f, const lac_array 
   lac_status status = LAC_OK;
 
   f->identity = known ? *known : lac_identity_quick(values);
-  if ((!f->values || f->core->blocks) && !f->identity.has_hash) LAC_TRY(lac_identity_hash(ctx, values, &f->identity));
+  if ((!f->values || f->loan || f->core->blocks) && !f->identity.has_hash)
+    LAC_TRY(lac_identity_hash(ctx, values, &f->identity));
 done:
   return status;
 }

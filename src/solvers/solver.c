@@ -114,26 +114,30 @@ const lac_pattern *lac_solver_pattern(const lac_solver *solver) { return solver 
 // -- factors ---------------------------------------------------------------------------------------------------------
 
 static lac_status solver_make(lac_context *ctx, lac_solver *solver, const lac_array *values,
-                              const lac_identity *identity, lac_factor **out) {
+                              const lac_identity *identity, bool lends, lac_factor **out) {
   lac_status status = LAC_OK;
   lac_factor *seed = lac_kept_seed(solver, values), *made = NULL;
-  lac_array *sorted = NULL;
+  lac_array *sorted = NULL, *lent = NULL;
   lac_linear a;
 
   LAC_TRY(lac_core_sort(ctx, solver->core, values, &sorted));
-  a = lac_linear_matrix(solver->core->pattern, sorted);
+  if (lends && lac_loan_suits(ctx, sorted)) LAC_TRY(lac_array_lend(ctx, sorted, &lent));
+  a = lac_linear_matrix(solver->core->pattern, lent ? lent : sorted);
   LAC_TRY(lac_factor_make(ctx, "lac_solver_factor", solver->core, &a, seed, false, NULL, &made));
+  LAC_TRY(lac_loan_open(ctx, made));
   LAC_TRY(lac_factor_identify(ctx, made, values, identity));
   atomic_fetch_add(&solver->core->counts->factorisations, 1);
   *out = lac_kept_share(solver, values, made), made = NULL;
 done:
   lac_array_destroy(&sorted);
+  lac_array_destroy(&lent);
   lac_object_release(made);
   lac_object_release(seed);
   return status;
 }
 
-lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values, lac_factor **out) {
+static lac_status solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values, bool lends,
+                                lac_factor **out) {
   lac_status status = LAC_OK;
   lac_solver *keeper = (lac_solver *)solver;  // what it keeps changes under its lock; what it is does not
   lac_factor *factor = NULL;
@@ -149,10 +153,24 @@ lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const l
   if (factor) {
     atomic_fetch_add(&solver->core->counts->reuses, 1);
   } else {
-    LAC_TRY(solver_make(ctx, keeper, flat, &identity, &factor));
+    LAC_TRY(solver_make(ctx, keeper, flat, &identity, lends, &factor));
+  }
+  if (lends) {
+    lac_loan_begin(factor, flat);
+  } else {
+    LAC_TRY(lac_loan_settle(ctx, factor, flat));
   }
   *out = factor, factor = NULL;
 done:
+  lac_object_release(factor);
   lac_array_destroy(&flat);
   return status;
+}
+
+lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values, lac_factor **out) {
+  return solver_factor(ctx, solver, values, false, out);
+}
+
+lac_status lac_solver_borrow(lac_context *ctx, const lac_solver *solver, const lac_array *values, lac_factor **out) {
+  return solver_factor(ctx, solver, values, true, out);
 }

@@ -30,6 +30,7 @@ enum { LAC_REASON_SIZE = 400, LAC_WARNING_SIZE = 600, LAC_KIND_NAMES = 640 };
 
 typedef struct lac_solver_core lac_solver_core;
 typedef struct lac_extension lac_extension;
+typedef struct lac_loan lac_loan;
 
 // -- kinds -----------------------------------------------------------------------------------------------------------
 
@@ -238,7 +239,8 @@ struct lac_factor {
   const lac_solver_table *table;  // the core's, or the one that travels for it
   lac_meta meta;                  // of the values
   int64_t items;                  // how many matrices
-  lac_array *values;       // [*batch, nnz], shared or a copy; NULL: they are elsewhere, or there are products alone
+  lac_array *values;       // [*batch, nnz], shared, a copy or lent; NULL: elsewhere, or there are products alone
+  lac_loan *loan;          // of the values; NULL: the factor has them
   bool shares_values;      // they are stale once the memory is written to
   int64_t version;         // of that memory when it was looked at
   lac_identity identity;   // does not change once the factor is handed out
@@ -368,6 +370,28 @@ lac_status lac_solve_check_start(lac_context *ctx, const char *function, const l
 int64_t lac_factor_bytes(const lac_factor *factor);
 int64_t lac_factor_partner_bytes(const lac_factor *factor);
 int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t part_bytes);
+
+// -- values that are lent (loan.c) -----------------------------------------------------------------------------------
+
+/// Whether a factor of such values may go without a copy of them.
+bool lac_loan_suits(const lac_context *ctx, const lac_array *values);
+bool lac_factor_is_lent(const lac_factor *factor);
+int64_t lac_factor_lent_bytes(const lac_factor *factor);  // which are the lender's
+
+/// A factor that was made of lent values has none from here on, unless they are lent again. It is not shared yet.
+lac_status lac_loan_open(lac_context *ctx, lac_factor *factor);
+void lac_loan_close(lac_factor *factor);
+
+/// Lend a factor its values, until the end; where it has them, nothing happens.
+void lac_loan_begin(lac_factor *factor, const lac_array *values);
+void lac_loan_end(lac_factor *factor);
+
+/// A factor of its own values from here on: it takes a copy where they were lent.
+lac_status lac_loan_settle(lac_context *ctx, lac_factor *factor, const lac_array *values);
+
+/// lac_solver_factor for whoever has the values at each solve: memory that the library does not own is not copied. The
+/// loan has begun, and ends by lac_loan_end.
+lac_status lac_solver_borrow(lac_context *ctx, const lac_solver *solver, const lac_array *values, lac_factor **out);
 
 // -- what the values are like (surveyed.c) ---------------------------------------------------------------------------
 

@@ -152,6 +152,8 @@ typedef struct cuda_offsets_look {
 } cuda_offsets_look;
 cudaError_t cuda_launch_look_at_entries(cudaStream_t stream, int64_t rows, int64_t cols, int64_t count, int64_t lowest,
                                         cuda_index row, cuda_index col, cuda_entries_look *out);
+cudaError_t cuda_launch_look_at_rows(cudaStream_t stream, int64_t rows, int64_t cols, cuda_index offsets,
+                                     cuda_index columns, cuda_entries_look *out);
 cudaError_t cuda_launch_look_at_offsets(cudaStream_t stream, int64_t lines, cuda_index offsets, cuda_offsets_look *out);
 
 /// out[i] = i; out[i] = from[at[i]], where `at` without data is i itself; out[at[i]] = i.

@@ -76,6 +76,24 @@ done:
   return status;
 }
 
+static lac_status structure_look_at_rows(lac_context *ctx, const lac_entries *e, lac_entries_look *out) {
+  lac_status status = LAC_OK;
+  cuda_scratch memory = {NULL, 0};
+  cuda_entries_look look = {-1, -1, 0, 0};
+  cuda_scope scope;
+
+  LAC_TRY(cuda_scratch_take(ctx, "pattern", sizeof look, &memory));
+  scope = cuda_begin(ctx);
+  LAC_TRY(structure_read(
+      ctx, scope,
+      cuda_launch_look_at_rows(ctx->stream, e->rows, e->cols, index_of(e->offsets), index_of(e->col), memory.data),
+      "pattern", &look, memory.data, sizeof look));
+  *out = (lac_entries_look){e->count, look.col < 0 ? e->count : look.col, 0, !look.is_unordered};
+done:
+  cuda_scratch_release(ctx, &memory);
+  return status;
+}
+
 static lac_status structure_ascends(lac_context *ctx, const lac_buffer *buffer, bool *is_identity, bool *is_sorted) {
   lac_status status = LAC_OK;
   cuda_scratch memory = {NULL, 0};
@@ -179,6 +197,22 @@ static lac_status structure_lines_of(lac_context *ctx, lac_indices offsets, int6
   scope = cuda_begin(ctx);
   LAC_TRY(structure_finish(ctx, scope, cuda_launch_lines_of(ctx->stream, count, lines, index_of(offsets), to),
                            "pattern", &made, out));
+done:
+  lac_object_release(made);
+  return status;
+}
+
+static lac_status structure_copy(lac_context *ctx, lac_indices from, int64_t count, lac_index_type type,
+                                 lac_buffer **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *made = NULL;
+  cuda_integers to;
+  cuda_scope scope;
+
+  LAC_TRY(structure_create(ctx, type, count, &made, &to));
+  scope = cuda_begin(ctx);
+  LAC_TRY(structure_finish(ctx, scope, cuda_launch_take(ctx->stream, count, index_of(from), nothing, to), "pattern",
+                           &made, out));
 done:
   lac_object_release(made);
   return status;
@@ -573,6 +607,8 @@ done:
 const lac_structure_kernels cuda_structure_kernels = {
     .look_at_entries = structure_look_at_entries,
     .look_at_offsets = structure_look_at_offsets,
+    .look_at_rows = structure_look_at_rows,
+    .copy = structure_copy,
     .lines_of = structure_lines_of,
     .build = structure_build,
     .group = structure_group,

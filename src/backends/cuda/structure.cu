@@ -89,6 +89,22 @@ struct LookAtEntry {
   }
 };
 
+struct LookAtRow {
+  int64_t cols;
+  cuda_index offsets, columns;
+  cuda_entries_look *out;
+
+  __device__ void operator()(int64_t i) const {
+    int64_t above = -1;
+    for (int64_t p = get(offsets, i), end = get(offsets, i + 1); p < end; ++p) {
+      const int64_t column = get(columns, p);
+      if (is_outside(column, 0, cols)) note(&out->col, p);
+      if (column <= above) raise(&out->is_unordered);
+      above = column;
+    }
+  }
+};
+
 struct LookAtOffset {
   int64_t lines;
   cuda_index offsets;
@@ -280,13 +296,23 @@ cudaError_t add_up(cudaStream_t stream, int64_t count, V *slots, void *scratch, 
 
 }  // namespace
 
-cudaError_t cuda_launch_look_at_entries(cudaStream_t stream, int64_t rows, int64_t cols, int64_t count, int64_t lowest,
-                                        cuda_index row, cuda_index col, cuda_entries_look *out) {
+static cudaError_t begin_look(cudaStream_t stream, cuda_entries_look *out) {
   cudaError_t error = cudaMemsetAsync(out, 0, sizeof *out, stream);
   if (error == cudaSuccess) error = cudaMemsetAsync(&out->row, 0xff, sizeof out->row, stream);
   if (error == cudaSuccess) error = cudaMemsetAsync(&out->col, 0xff, sizeof out->col, stream);
-  if (error != cudaSuccess) return error;
-  return start(stream, count, LookAtEntry{rows, cols, lowest, row, col, out});
+  return error;
+}
+
+cudaError_t cuda_launch_look_at_rows(cudaStream_t stream, int64_t rows, int64_t cols, cuda_index offsets,
+                                     cuda_index columns, cuda_entries_look *out) {
+  cudaError_t error = begin_look(stream, out);
+  return error != cudaSuccess ? error : start(stream, rows, LookAtRow{cols, offsets, columns, out});
+}
+
+cudaError_t cuda_launch_look_at_entries(cudaStream_t stream, int64_t rows, int64_t cols, int64_t count, int64_t lowest,
+                                        cuda_index row, cuda_index col, cuda_entries_look *out) {
+  cudaError_t error = begin_look(stream, out);
+  return error != cudaSuccess ? error : start(stream, count, LookAtEntry{rows, cols, lowest, row, col, out});
 }
 
 cudaError_t cuda_launch_look_at_offsets(cudaStream_t stream, int64_t lines, cuda_index offsets,

@@ -377,20 +377,29 @@ done:
   return status;
 }
 
+/// Compressed rows on the host, whose offsets are known to be right.
+static lac_status build_compress_here(lac_context *ctx, const build_task *task, lac_entries *e) {
+  lac_status status = LAC_OK;
+  build_axis col = {"columns", "columns", e->cols, false};
+  int64_t bits = 0;
+
+  LAC_TRY(build_check_range(ctx, task->function, col, e->col, e->count, &bits));
+  build_find_ascent(e, lac_structure_threads(ctx));
+  LAC_TRY(build_make(ctx, task, e));
+done:
+  return status;
+}
+
 lac_status lac_pattern_compress(lac_context *ctx, const char *function, int64_t rows, int64_t cols, lac_index_type type,
                                 const void *offsets, const void *columns, lac_width width, lac_pattern **out,
                                 lac_map **entries) {
   lac_status status = LAC_OK;
   build_task task = {function, width, out, entries, NULL};
   lac_entries e = {.rows = rows, .cols = cols, .offsets = {offsets, type}, .col = {columns, type}};
-  int64_t bits = 0;
 
   LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, type));
   LAC_TRY(build_check_offsets(ctx, &task, e.offsets, rows, &e.count));
-  LAC_TRY(
-      build_check_range(ctx, task.function, (build_axis){"columns", "columns", cols, false}, e.col, e.count, &bits));
-  build_find_ascent(&e, lac_structure_threads(ctx));
-  LAC_TRY(build_make(ctx, &task, &e));
+  LAC_TRY(build_compress_here(ctx, &task, &e));
 done:
   return status;
 }
@@ -499,25 +508,67 @@ done:
   return status;
 }
 
+/// Compressed rows that are canonical: copies, and a map that takes no memory.
+static lac_status build_copy_there(lac_context *ctx, const build_task *task, const lac_entries *e) {
+  lac_status status = LAC_OK;
+  lac_buffer *offsets = NULL, *columns = NULL, *target = NULL;
+  lac_width width = LAC_WIDTH_AUTO;
+
+  LAC_TRY(lac_width_choose(ctx, task->function, task->width, e->rows, e->cols, e->count, &width));
+  LAC_TRY(task->there->copy(ctx, e->offsets, e->rows + 1, lac_width_offsets(width), &offsets));
+  LAC_TRY(task->there->copy(ctx, e->col, e->count, lac_width_columns(width), &columns));
+  if (task->map) LAC_TRY(build_target(ctx, e, width, e->count, &target));
+  LAC_TRY(build_finish(ctx, task, e, width, &offsets, &columns, &target));
+done:
+  lac_object_release(offsets);
+  lac_object_release(columns);
+  lac_object_release(target);
+  return status;
+}
+
+/// Compressed rows, looked at row by row. Those that must be sorted get the row of each entry.
+static lac_status build_compress_there(lac_context *ctx, const build_task *task, lac_entries *e) {
+  lac_status status = LAC_OK;
+  build_axis row = {"row", "rows", e->rows, false}, col = {"columns", "columns", e->cols, false};
+  lac_entries_look look = {0};
+  lac_buffer *lines = NULL;
+
+  LAC_CHECK(e->col.data || e->count == 0, LAC_ERR_ARG, "%s: columns is NULL, and there are %" PRId64 " entries",
+            task->function, e->count);
+  LAC_TRY(task->there->look_at_rows(ctx, e, &look));
+  e->by_row = e->canonical = look.canonical && look.col == e->count;
+  if (e->canonical) {
+    LAC_TRY(build_copy_there(ctx, task, e));
+    goto done;
+  }
+  e->row.type = e->rows <= INT32_MAX ? LAC_I32 : LAC_I64;
+  LAC_TRY(task->there->lines_of(ctx, e->offsets, e->rows, e->count, e->row.type, &lines));
+  LAC_TRY(lac_buffer_on(ctx, lines, &e->row.data));
+  LAC_TRY(build_check_there(ctx, task, row, col, e));
+  LAC_TRY(build_make_there(ctx, task, e));
+done:
+  lac_object_release(lines);
+  return status;
+}
+
+lac_status lac_pattern_from_csr_typed_on(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type offset_type,
+                                         const void *offsets, lac_index_type column_type, const void *columns,
+                                         lac_width width, lac_pattern **out, lac_map **entries) {
+  lac_status status = LAC_OK;
+  build_task task = {"lac_pattern_from_csr", width, out, entries, NULL};
+  lac_entries e = {.rows = rows, .cols = cols, .offsets = {offsets, offset_type}, .col = {columns, column_type}};
+
+  LAC_TRY(build_find_backend(ctx, "lac_pattern_from_csr_on", &task.there));
+  LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, offset_type));
+  LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, column_type));
+  LAC_TRY(build_check_offsets(ctx, &task, e.offsets, rows, &e.count));
+  LAC_TRY((task.there ? build_compress_there : build_compress_here)(ctx, &task, &e));
+done:
+  return status;
+}
+
 lac_status lac_pattern_from_csr_on(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type,
                                    const void *offsets, const void *columns, lac_width width, lac_pattern **out,
                                    lac_map **entries) {
-  lac_status status = LAC_OK;
-  build_task task = {"lac_pattern_from_csr", width, out, entries, NULL};
-  lac_entries e = {.rows = rows, .cols = cols, .offsets = {offsets, type}, .col = {columns, type}};
-  lac_buffer *row = NULL;
-
-  LAC_TRY(build_find_backend(ctx, "lac_pattern_from_csr_on", &task.there));
-  if (!task.there) return lac_pattern_from_csr(ctx, rows, cols, type, offsets, columns, width, out, entries);
-  LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, type));
-  LAC_TRY(build_check_offsets(ctx, &task, e.offsets, rows, &e.count));
-  e.row.type = rows <= INT32_MAX ? LAC_I32 : LAC_I64;
-  LAC_TRY(task.there->lines_of(ctx, e.offsets, rows, e.count, e.row.type, &row));
-  LAC_TRY(lac_buffer_on(ctx, row, &e.row.data));
-  LAC_TRY(build_check_there(ctx, &task, (build_axis){"row", "rows", rows, false},
-                            (build_axis){"columns", "columns", cols, false}, &e));
-  LAC_TRY(build_make_there(ctx, &task, &e));
-done:
-  lac_object_release(row);
-  return status;
+  return lac_pattern_from_csr_typed_on(ctx, rows, cols, type, offsets, type, columns, width, out, entries);
 }

@@ -30,6 +30,10 @@ struct lac_structure_kernels {
   /// Entries by coordinates, where every index may be anything.
   lac_status (*look_at_entries)(lac_context *ctx, const lac_entries *e, lac_entries_look *out);
   lac_status (*look_at_offsets)(lac_context *ctx, lac_indices offsets, int64_t lines, lac_offsets_look *out);
+  /// Compressed rows, whose offsets are known to be right: e->row is not read. Where they are canonical, `copy` makes
+  /// offsets or columns of them without another look.
+  lac_status (*look_at_rows)(lac_context *ctx, const lac_entries *e, lac_entries_look *out);
+  lac_status (*copy)(lac_context *ctx, lac_indices from, int64_t count, lac_index_type type, lac_buffer **out);
 
   /// The line of each of `count` entries of compressed lines, in integers of this type. The offsets are known to be
   /// right.

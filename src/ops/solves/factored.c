@@ -10,21 +10,48 @@ static bool factored_is_solver(const void *object) { return ((const lac_object *
 
 const lac_pattern *lac_factored_pattern(const void *object) { return lac_core_of(object)->pattern; }
 
-lac_status lac_call_factor(lac_call *call, int a, lac_factor **out) {
+/// The object, if it is a factor of these values; retained.
+static lac_status factored_retain(lac_call *call, int a, lac_factor **out) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
   int matches = 0;
 
-  if (factored_is_factor(call->object)) {
-    LAC_TRY(lac_factor_matches(ctx, call->op->name, call->object, call->in[a], &matches));
-    LAC_CHECK(matches, LAC_ERR_STALE, "%s: the factor was made of other values; factor these first (lac_solver_factor)",
-              call->op->name);
-    *out = lac_factor_retain(call->object);
-  } else {
-    LAC_TRY(lac_solver_factor(ctx, call->object, call->in[a], out));
-  }
+  LAC_TRY(lac_factor_matches(ctx, call->op->name, call->object, call->in[a], &matches));
+  LAC_CHECK(matches, LAC_ERR_STALE, "%s: the factor was made of other values; factor these first (lac_solver_factor)",
+            call->op->name);
+  *out = lac_factor_retain(call->object);
 done:
   return status;
+}
+
+lac_status lac_call_factor(lac_call *call, int a, lac_factor **out) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+  lac_factor *factor = NULL;
+
+  if (!factored_is_factor(call->object)) return lac_solver_factor(ctx, call->object, call->in[a], out);
+  LAC_TRY(factored_retain(call, a, &factor));
+  LAC_TRY(lac_loan_settle(ctx, factor, call->in[a]));
+  *out = factor, factor = NULL;
+done:
+  lac_factor_destroy(&factor);
+  return status;
+}
+
+lac_status lac_call_borrow(lac_call *call, int a, lac_factor **out) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+
+  if (!factored_is_factor(call->object)) return lac_solver_borrow(ctx, call->object, call->in[a], out);
+  LAC_TRY(factored_retain(call, a, out));
+  lac_loan_begin(*out, call->in[a]);
+done:
+  return status;
+}
+
+void lac_call_give_back(lac_factor **factor) {
+  lac_loan_end(*factor);
+  lac_factor_destroy(factor);
 }
 
 void lac_tape_call_factored(lac_tape *tape, const char *function, const void *object, lac_spec spec, const lac_var *in,
@@ -39,7 +66,8 @@ void lac_tape_call_factored(lac_tape *tape, const char *function, const void *ob
   spec.object = object;
   if (factored_is_solver(object) && lac_tape_value(tape, in[0])) {
     LAC_TRY(lac_tape_judge(tape, &spec, in));
-    LAC_TRY(lac_solver_factor(ctx, object, lac_tape_value(tape, in[0]), &factor));
+    LAC_TRY(lac_solver_borrow(ctx, object, lac_tape_value(tape, in[0]), &factor));
+    lac_loan_end(factor);  // the call lends anew
     spec.object = factor;
   }
   (void)lac_tape_call(tape, &spec, in, out);  // the status sticks to the tape

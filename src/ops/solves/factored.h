@@ -20,6 +20,11 @@ const lac_pattern *lac_factored_pattern(const void *object);
 /// solver makes or has kept. To be destroyed by the caller.
 lac_status lac_call_factor(lac_call *call, int a, lac_factor **out);
 
+/// The same for a solve, which lends the factor these values (solvers/loan.c): to be given back by lac_call_give_back,
+/// whatever comes of it.
+lac_status lac_call_borrow(lac_call *call, int a, lac_factor **out);
+void lac_call_give_back(lac_factor **factor);
+
 /// Apply the operator of a spec for the public `function`, by a factor; or by a solver, which makes one here of the
 /// values in input 0, where there are values. What cannot be taken is refused before anything is factored.
 void lac_tape_call_factored(lac_tape *tape, const char *function, const void *object, lac_spec spec, const lac_var *in,

@@ -29,11 +29,11 @@ static lac_status solve_from_forward(lac_call *c) {
   lac_status status = LAC_OK;
   lac_factor *factor = NULL;
 
-  LAC_TRY(lac_call_factor(c, A, &factor));
+  LAC_TRY(lac_call_borrow(c, A, &factor));
   LAC_TRY(solve_from_begin(ctx, c->in[START], c->out[X]));
   LAC_TRY(lac_call_solve(c, factor, (lac_solve_job){.b = c->in[B], .x0 = c->out[X], .x = c->out[X]}));
 done:
-  lac_factor_destroy(&factor);
+  lac_call_give_back(&factor);
   return status;
 }
 

@@ -65,11 +65,11 @@ static lac_status solve_with_forward(lac_call *c) {
   const lac_solver_core *core = lac_core_of(c->object);
   lac_solve_job job = {.b = c->in[B], .x = c->out[X]};
 
-  LAC_TRY(lac_rank_judge(ctx, c->attrs, core, lac_call_factor(c, A, &factor)));
+  LAC_TRY(lac_rank_judge(ctx, c->attrs, core, lac_call_borrow(c, A, &factor)));
   LAC_TRY(lac_rank_check(ctx, c->attrs, factor, c->in[A], &job.judged_from));
   LAC_TRY(lac_rank_judge(ctx, c->attrs, core, lac_call_solve(c, factor, job)));
 done:
-  lac_factor_destroy(&factor);
+  lac_call_give_back(&factor);
   return status;
 }
 

@@ -25,7 +25,7 @@
 #include "solvers/options.h"
 #include "solvers/precondition/preconditioner.h"
 
-extern const lac_solver_table lac_kind_auto, lac_kind_direct, lac_kind_flexible_cg, lac_kind_gmres,
+extern const lac_solver_table lac_kind_auto, lac_kind_direct, lac_kind_cg, lac_kind_flexible_cg, lac_kind_gmres,
     lac_kind_flexible_gmres;
 
 // -- cores -----------------------------------------------------------------------------------------------------------
@@ -125,6 +125,11 @@ static void auto_forget(lac_solver_core *core) {
   core->part = NULL;
 }
 
+/// For Hermitian matrices with a positive diagonal. CG becomes flexible where its preconditioner is known to vary.
+static const lac_solver_table *auto_cg(const lac_solver_options *o) {
+  return o->low_memory && !o->preconditioner.apply ? &lac_kind_cg : &lac_kind_flexible_cg;
+}
+
 static void auto_foresee(const lac_solver_core *core, lac_report *report) {
   const lac_auto_core *c = core->part;
 
@@ -132,7 +137,7 @@ static void auto_foresee(const lac_solver_core *core, lac_report *report) {
     c->direct->table->foresee(c->direct, report);
     return;
   }
-  report->method = lac_kind_flexible_cg.name;
+  report->method = auto_cg(&core->options)->name;
   report->reason = c->why;
   report->preconditioner = c->asked ? c->asked->name : "";
 }
@@ -184,7 +189,7 @@ done:
 
 // Whether a function varies is unknown; where a preconditioner is known to vary, GMRES becomes flexible.
 static const lac_solver_table *auto_krylov(const lac_solver_options *o, const lac_survey *s) {
-  if (s->asymmetric < 0 && s->not_positive < 0) return &lac_kind_flexible_cg;
+  if (s->asymmetric < 0 && s->not_positive < 0) return auto_cg(o);
   return o->preconditioner.apply ? &lac_kind_flexible_gmres : &lac_kind_gmres;
 }
 

@@ -91,13 +91,6 @@ static bool watch_is_due(const lac_context *ctx, const lac_factor *f, const lac_
          !f->core->options.iteration.accept_unconverged && !watch_lacks_room(f);
 }
 
-/// Whether a Krylov method's preconditioner is the multigrid of a grid.
-static bool watch_is_on_grid(const lac_factor *last) {
-  extern const lac_solver_table lac_kind_multigrid;
-  const lac_factor *m = lac_krylov_of(last)->m;
-  return m && m->table == &lac_kind_multigrid && lac_precondition_of(m)->finding.is_grid;
-}
-
 static solve_watch watch_begin(const lac_factor *f, const lac_factor *last, const lac_solve_job *job) {
   const lac_auto_core *c = f->core->part;
   const lac_pattern *pattern = f->core->pattern;
@@ -105,7 +98,7 @@ static solve_watch watch_begin(const lac_factor *f, const lac_factor *last, cons
   solve_watch w = {.f = f, .cost = c->cost, .is_hermitian = lac_krylov_of(last)->is_hermitian};
 
   lac_report report = lac_factor_reported(last);
-  lac_price_of of = {report.preconditioner, report.complexity, w.is_hermitian, watch_is_on_grid(last)};
+  lac_price_of of = {report.preconditioner, report.complexity, w.is_hermitian, lac_krylov_is_on_grid(last)};
 
   w.columns = (double)job->batch->count * (double)b->meta.shape[b->meta.ndim - 1];
   w.watch.per_iteration = w.columns * lac_price_iteration(pattern, &of);

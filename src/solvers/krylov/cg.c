@@ -6,7 +6,8 @@
 ///     q = A p         alpha = (r, z) / (p, q)         x += alpha p      r -= alpha q
 ///
 /// The flexible beta (Polak and Ribiere; Notay 2000) needs no vector more: r - r_old is -alpha q. It keeps the last two
-/// directions conjugate where M varies. Works in 3 vectors, 4 with a preconditioner. x is the last iterate, whose error
+/// directions conjugate where M varies. Works in 3 vectors, 4 with a preconditioner; where memory is scarce q is not
+/// kept while z is needed, unless it is flexible, and 3 are enough. x is the last iterate, whose error
 /// is the smallest in the norm of A.
 
 #include "solvers/krylov/frame.h"
@@ -18,7 +19,8 @@ static lac_status cg_iterate(krylov *k, bool is_flexible, bool is_first) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
   bool has_m = krylov_is_preconditioned(k);
-  lac_array *x = k->job->x, *r = k->r[R], *q = k->r[Q], *p = k->v[P], *z = has_m ? k->v[Z] : r;
+  lac_array *x = k->job->x, *r = k->r[R], *q = k->r[Q], *p = k->v[P];
+  lac_array *z = !has_m ? r : k->v_count > Z ? k->v[Z] : q;
   lac_column_step step = !has_m ? LAC_STEP_cg_plain : is_flexible ? LAC_STEP_cg_flexible : LAC_STEP_cg_beta;
 
   k->numbers.iteration = is_first ? 0 : 1;
@@ -58,7 +60,7 @@ static lac_status cg_cycle(krylov *k) { return cg_repeat(k, false); }
 static lac_status flexible_cycle(krylov *k) { return cg_repeat(k, true); }
 
 static lac_status cg_run(lac_context *ctx, const lac_krylov_job *job, lac_solve_report *report) {
-  krylov_method method = {2, job->m.apply ? 2 : 1, LAC_CG_SLOTS, krylov_window(job), 0, cg_cycle, false};
+  krylov_method method = {2, job->m.apply && !job->saves_memory ? 2 : 1, LAC_CG_SLOTS, krylov_window(job), 0, cg_cycle, false};
   return krylov_run(ctx, job, &method, report);
 }
 

@@ -30,6 +30,7 @@ typedef struct lac_krylov_job {
   lac_array *x;                  // [items, cols, width]; holds the start
   double largest;                // size of a number in A; 0: unknown
   bool starts_at_zero;           // x is all zero: its product is not computed
+  bool saves_memory;             // vectors are shared where that costs nothing but the right to vary
   const lac_onlooker *onlooker;  // or NULL
   int64_t spent;                 // iterations of the same solve before this job: max_iterations is the limit of both
 } lac_krylov_job;

@@ -114,6 +114,7 @@ static lac_status solve_run(lac_context *ctx, const lac_factor *f, const lac_sol
                         .b = b,
                         .x = x,
                         .starts_at_zero = !job->x0,
+                        .saves_memory = f->core->options.low_memory,
                         .largest = k->largest,
                         .onlooker = job->onlooker,
                         .spent = job->spent};

@@ -79,10 +79,18 @@ done:
   return status;
 }
 
-/// CG and GMRES become their flexible forms where the preconditioner varies.
+bool lac_krylov_is_on_grid(const lac_factor *f) {
+  extern const lac_solver_table lac_kind_multigrid;
+  const lac_factor *m = lac_krylov_of(f)->m;
+  return m && m->table == &lac_kind_multigrid && lac_precondition_of(m)->finding.is_grid;
+}
+
+/// CG and GMRES become their flexible forms where the preconditioner varies. A V-cycle on a grid varies by its rounding
+/// alone, which CG takes where a vector is to be saved.
 static void krylov_bend(lac_factor *f) {
   lac_krylov_factor *k = f->part;
   if (!k->m || !lac_factor_varies(k->m) || k->method->is_flexible) return;
+  if (f->core->options.low_memory && k->method == &lac_krylov_cg && lac_krylov_is_on_grid(f)) return;
   k->method = k->method->flexible;
   lac_factor_say(f, "; %s, since the preconditioner varies", k->method->name);
 }
@@ -234,8 +242,9 @@ done:
 
 /// Without what it shares with the factor that it preconditions.
 static int64_t krylov_preconditioner_bytes(const lac_factor *f, const lac_factor *m) {
-  int64_t shared = m->shares_values ? lac_factor_bytes_of(m->core, f->meta.dtype, m->items, 0) : 0;
-  return lac_factor_bytes(m) - shared;
+  bool are_same = m->values && f->values && m->values->storage == f->values->storage && !lac_factor_is_lent(m);
+  bool shares = m->shares_values || are_same;
+  return lac_factor_bytes(m) - (shares ? lac_factor_bytes_of(m->core, f->meta.dtype, m->items, 0) : 0);
 }
 
 static void krylov_report(const lac_factor *f, lac_report *report) {
@@ -244,7 +253,7 @@ static void krylov_report(const lac_factor *f, lac_report *report) {
   int64_t bytes = k->m ? krylov_preconditioner_bytes(f, k->m) : 0;
 
   report->method = k->method->name;
-  report->factor_bytes = lac_factor_bytes_of(f->core, f->meta.dtype, f->items, bytes);
+  report->factor_bytes = lac_factor_bytes_of(f->core, f->meta.dtype, f->items, bytes) - lac_factor_lent_bytes(f);
   report->preconditioner = inner.method;
   report->levels = inner.levels;
   report->complexity = inner.complexity;

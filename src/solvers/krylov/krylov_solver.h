@@ -26,6 +26,9 @@ typedef struct lac_krylov_factor {
 
 static inline lac_krylov_factor *lac_krylov_of(const lac_factor *f) { return f->part; }
 
+/// Whether the preconditioner is the multigrid of a grid.
+bool lac_krylov_is_on_grid(const lac_factor *f);
+
 /// Refuse null spaces that are none (require_null.c).
 lac_status lac_krylov_require_null(lac_context *ctx, const lac_factor *f);
 

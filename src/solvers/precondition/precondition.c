@@ -209,7 +209,8 @@ done:
 
 static void precondition_report(const lac_factor *f, lac_report *report) {
   const lac_precondition_factor *p = f->part;
-  report->factor_bytes = lac_factor_bytes_of(f->core, f->meta.dtype, f->items, p->finding.bytes);
+  report->factor_bytes =
+      lac_factor_bytes_of(f->core, f->meta.dtype, f->items, p->finding.bytes) - lac_factor_lent_bytes(f);
   report->levels = p->finding.levels;
   report->complexity = p->finding.complexity;
 }

@@ -106,7 +106,7 @@ static lac_status cuda_grid_coarsened(lac_context *ctx, const lac_pattern *patte
                          .is_half = level->is_half,
                          .values = values->storage->data,
                          .unit = unit ? unit->storage->data : NULL,
-                         .planes = level->planes->storage->data,
+                         .planes = level->planes ? level->planes->storage->data : NULL,
                          .weights = level->weights->storage->data,
                          .out = out->storage->data};
 
@@ -116,7 +116,7 @@ static lac_status cuda_grid_coarsened(lac_context *ctx, const lac_pattern *patte
     job.rows = &rows;
     job.entries = rows.entries;
   }
-  LAC_TRY(cuda_fill(ctx, level->planes, 0, 0));
+  if (level->planes) LAC_TRY(cuda_fill(ctx, level->planes, 0, 0));
   LAC_TRY(cuda_fill(ctx, level->weights, 0, 0));
   LAC_TRY(cuda_scratch_take(ctx, "multigrid", sizeof *job.largest, &word));
   job.largest = word.data;
@@ -128,6 +128,14 @@ static lac_status cuda_grid_coarsened(lac_context *ctx, const lac_pattern *patte
 done:
   cuda_scratch_release(ctx, &word);
   return status;
+}
+
+/// Where every neighbour is stored, a place in the grid says where its entries are; A^T is A.
+static lac_status cuda_grid_reads_values(lac_context *ctx, const lac_pattern *pattern, const lac_grid_level *level,
+                                         bool *out) {
+  (void)ctx;
+  *out = level->is_half && pattern->nnz == lac_grid_entries(&level->grid);
+  return LAC_OK;
 }
 
 static lac_status cuda_grid_listed(lac_context *ctx, const lac_grid *grid, const lac_array *planes,
@@ -160,8 +168,11 @@ static cuda_grid_cycle cycle_of(const lac_grid_level *level, lac_grid_op op, con
                            .transposes = op.transposes,
                            .conj = op.conjugates,
                            .has_next = next != NULL,
+                           .entries = lac_grid_entries(&level->grid),
+                           .values = level->values ? level->values->storage->data : NULL,
+                           .unit = level->unit ? level->unit->storage->data : NULL,
                            .scale = scale ? scale->storage->data : NULL,
-                           .planes = level->planes->storage->data,
+                           .planes = level->planes ? level->planes->storage->data : NULL,
                            .weights = level->weights->storage->data,
                            .b = b->storage->data,
                            .x = x->storage->data,

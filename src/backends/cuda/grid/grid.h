@@ -36,7 +36,7 @@ typedef struct cuda_grid_setup {
   int64_t entries;        // of a matrix
   const void *values;
   const double *unit;            // [items, 2], or NULL
-  void *planes, *weights, *out;  // planes and weights are zero
+  void *planes, *weights, *out;  // planes (NULL: not wanted) and weights are zero
   unsigned long long *largest;   // the bits of the largest reciprocal of a diagonal entry, from zero on
 } cuda_grid_setup;
 cudaError_t cuda_launch_grid_setup(cudaStream_t stream, lac_dtype wide, lac_dtype narrow, const cuda_grid_setup *job);
@@ -49,6 +49,9 @@ typedef struct cuda_grid_cycle {
   cuda_grid grid, next;
   int64_t items, columns;
   int is_half, transposes, conj, has_next;
+  int64_t entries;      // of a matrix that has all neighbours,
+  const void *values;   // read instead of planes, times
+  const double *unit;   // [items, 2], or NULL
   const double *scale;  // [items, 2, columns], or NULL
   const void *planes, *weights, *b;
   void *x, *coarse, *z;

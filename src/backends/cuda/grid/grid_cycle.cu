@@ -22,15 +22,18 @@ constexpr int THREADS = 512, EACH = TILE_X * TILE_Y / THREADS, STEP_Y = THREADS 
 constexpr int LINE = TILE_X + 2, FACE = (TILE_Y + 2) * LINE;  // with a rim of zeros
 
 enum Reach { NONE = 0, EDGES = 1, ACROSS = 2, BOTH = 3 };
-enum Mode { PLAIN, TRANSPOSED, HALF };  // where entries are: at the point, at the neighbour, half of them each
+/// Where entries are: at the point, at the neighbour, half of them each; not in planes, but in the rows of the caller.
+enum Mode { PLAIN, TRANSPOSED, HALF, DIRECT };
 
-template <class T, bool CORNERS, int MODE>
+template <class T, class V, bool CORNERS, int MODE>
 struct Tile {
   using Real = typename Number<T>::Real;
 
   const cuda_grid_cycle &j;
   const T *planes;
   const Real *weights;
+  const V *values;
+  double unit;
   int64_t item, column;
   int64_t first_y, first_x;  // the tile's first cell
   int margin;                // cells before the tile's own
@@ -56,9 +59,63 @@ struct Tile {
 
   // -- stages --------------------------------------------------------------------------------------------------------
 
+  /// Where the row of a point begins among the values, and which neighbours it has.
+  struct Row {
+    const V *at;
+    double unit;
+    int up, down, left, right;
+
+    __device__ double entry(int direction) const {
+      const int dy = direction / 3 - 1, dx = direction % 3 - 1;
+      if ((dy < 0 && !up) || (dy > 0 && !down) || (dx < 0 && !left) || (dx > 0 && !right)) return 0;
+      const int five = dy < 0 ? 0 : dy > 0 ? up + left + 1 + right : up + left + dx;
+      return static_cast<double>(at[CORNERS ? (dy + up) * (left + 1 + right) + dx + left : five]) * unit;
+    }
+
+    __device__ T reciprocal() const {
+      double half = 0;
+#pragma unroll
+      for (int d = 0; d < DIRECTIONS; ++d) {
+        if (d != HERE && (CORNERS || !is_corner(d))) half += fabs(entry(d));
+      }
+      half /= 2;
+      const double own = entry(HERE), size = fabs(own), re = size > 0 ? own : half;
+      const double inverse = re * inverted_by(size, half, re * re);
+      return static_cast<T>(inverse * within_range<T>(fabs(inverse)));
+    }
+  };
+
+  template <int COLOUR>
+  __device__ Row row(int q) const {
+    const int64_t y = 2 * cell_y(q) + COLOUR / 2, x = 2 * cell_x() + COLOUR % 2;
+    return {values + row_begin<CORNERS>(j.grid, y, x), unit, y > 0, y + 1 < j.grid.height, x > 0, x + 1 < j.grid.width};
+  }
+
   /// b less what the neighbours have.
   template <int COLOUR, int REACH>
   __device__ T rest(int q) const {
+    if constexpr (MODE == DIRECT) {
+      return rest_of_row<COLOUR, REACH>(q, row<COLOUR>(q));
+    } else {
+      return rest_of_planes<COLOUR, REACH>(q);
+    }
+  }
+
+  template <int COLOUR, int REACH>
+  __device__ T rest_of_row(int q, const Row &row) const {
+    const T *own = point(q, 0);
+    T sum = b[q][COLOUR];
+#pragma unroll
+    for (int d = 0; d < DIRECTIONS; ++d) {
+      if (d == HERE || !(REACH & (is_corner(d) ? ACROSS : EDGES)) || (is_corner(d) && !CORNERS)) continue;
+      const Beside n = beside(COLOUR, d);
+      sum = less(sum, static_cast<T>(row.entry(d)), own[n.colour * FACE + n.down * LINE + n.across]);
+    }
+    return sum;
+  }
+
+  template <int COLOUR, int REACH>
+  __device__ T rest_of_planes(int q) const {
     const int64_t room = room_of(j.grid), at = place_at(j.grid, cell_y(q), cell_x());
     const T *own = point(q, 0);
     T sum = b[q][COLOUR];
@@ -76,8 +133,34 @@ struct Tile {
     return sum;
   }
 
+  /// A point that the last cells lack stays zero.
+  template <int COLOUR, int REACH>
+  __device__ void relax_rows() {
+#pragma unroll
+    for (int q = 0; q < EACH; ++q) {
+      if (!is_inside(q)) continue;
+      T sum = zero<T>(), reciprocal = zero<T>();
+      if (has_point(j.grid, cell_y(q), cell_x(), COLOUR)) {
+        const Row own = row<COLOUR>(q);
+        reciprocal = own.reciprocal();
+        sum = rest_of_row<COLOUR, REACH>(q, own);
+      }
+      *point(q, COLOUR) = sum * reciprocal;
+      kept[q][COLOUR] = sum;
+    }
+  }
+
   template <int COLOUR, int REACH>
   __device__ void relax() {
+    if constexpr (MODE == DIRECT) {
+      relax_rows<COLOUR, REACH>();
+    } else {
+      relax_planes<COLOUR, REACH>();
+    }
+  }
+
+  template <int COLOUR, int REACH>
+  __device__ void relax_planes() {
 #pragma unroll
     for (int q = 0; q < EACH; ++q) {
       if (!is_inside(q)) continue;
@@ -204,7 +287,8 @@ struct Tile {
   __device__ void remain() {
 #pragma unroll
     for (int q = 0; q < EACH; ++q) {
-      if (is_inside(q)) kept[q][COLOUR] = rest<COLOUR, BOTH>(q) - kept[q][COLOUR];
+      if (is_inside(q) && (MODE != DIRECT || has_point(j.grid, cell_y(q), cell_x(), COLOUR)))
+        kept[q][COLOUR] = rest<COLOUR, BOTH>(q) - kept[q][COLOUR];
     }
   }
 
@@ -262,8 +346,8 @@ struct Tile {
   }
 };
 
-template <class T, bool CORNERS, int MODE, bool IS_UP>
-__device__ Tile<T, CORNERS, MODE> open_tile(const cuda_grid_cycle &j, int64_t tile, int64_t vector, void *rows) {
+template <class T, class V, bool CORNERS, int MODE, bool IS_UP>
+__device__ Tile<T, V, CORNERS, MODE> open_tile(const cuda_grid_cycle &j, int64_t tile, int64_t vector, void *rows) {
   using Real = typename Number<T>::Real;
   constexpr int OWN_X = TILE_X - MARGIN, OWN_Y = TILE_Y - MARGIN, BEFORE = IS_UP ? 3 : 4;
   const int64_t tiles = (j.grid.across + OWN_X - 1) / OWN_X, item = vector / j.columns;
@@ -271,6 +355,8 @@ __device__ Tile<T, CORNERS, MODE> open_tile(const cuda_grid_cycle &j, int64_t ti
   return {j,
           planes,
           static_cast<const Real *>(j.weights) + item * WEIGHTS * cells_of(j.grid),
+          static_cast<const V *>(j.values) + item * j.entries,
+          MODE == DIRECT && j.unit ? j.unit[2 * item] : 1.0,
           item,
           vector % j.columns,
           tile / tiles * OWN_Y - BEFORE,
@@ -287,7 +373,7 @@ __global__ void __launch_bounds__(THREADS, sizeof(T) > 8 ? 1 : 2)
   extern __shared__ __align__(16) unsigned char shared[];
   for (int64_t vector = blockIdx.y; vector < j.items * j.columns; vector += gridDim.y) {
     for (int64_t at = blockIdx.x; at < tiles; at += gridDim.x) {
-      auto tile = open_tile<T, CORNERS, MODE, IS_UP>(j, at, vector, shared);
+      auto tile = open_tile<T, W, CORNERS, MODE, IS_UP>(j, at, vector, shared);
       __syncthreads();
       tile.clear();
       tile.template take<W>();
@@ -320,6 +406,7 @@ cudaError_t start(cudaStream_t stream, const cuda_grid_cycle *j) {
 template <class T, class W, bool CORNERS, bool IS_UP>
 cudaError_t with_mode(cudaStream_t stream, const cuda_grid_cycle *j) {
   if constexpr (std::is_floating_point_v<T>) {
+    if (j->values) return start<T, W, CORNERS, DIRECT, IS_UP>(stream, j);
     if (j->is_half) return start<T, W, CORNERS, HALF, IS_UP>(stream, j);
   }
   return j->transposes ? start<T, W, CORNERS, TRANSPOSED, IS_UP>(stream, j)

@@ -124,8 +124,7 @@ struct Tile {
     }
     half /= 2;
     const double size = size_of(own), re = size > 0 ? real_of(own) : half, im = imag_of(own);
-    const double square = re * re + im * im;
-    const double by = square > 0 ? (size >= half || size == 0 ? 1 : size / half) / square : 0;
+    const double by = inverted_by(size, half, re * re + im * im);
     return Number<A>::make(re * by, -im * by);
   }
 
@@ -174,26 +173,26 @@ struct Tile {
 
   // -- what the cycle reads ------------------------------------------------------------------------------------------
 
+  /// `plane` may be NULL.
   __device__ void keep_inverse(int cell, H *plane, double *largest) const {
-    const double most = sizeof(Real) == sizeof(float) ? 1e30 : 1e300;  // numbers of half the bytes do not overflow
     for (int c = 0; c < COLOURS; ++c) {
       const A own = inverse[c * CELLS + cell];
       const double size = size_of(own);
       *largest = fmax(*largest, size);
-      plane[c * j.grid.stride] = cast<H>(times(own, size > most ? most / size : 1.0));
+      if (plane) plane[c * j.grid.stride] = cast<H>(times(own, within_range<H>(size)));
     }
   }
 
   __device__ void keep() const {
     const int64_t room = room_of(j.grid);
-    H *planes = static_cast<H *>(j.planes) + item * planes_of(CORNERS, j.is_half) * room;
+    H *planes = j.planes ? static_cast<H *>(j.planes) + item * planes_of(CORNERS, j.is_half) * room : nullptr;
     Real *to = static_cast<Real *>(j.weights) + item * WEIGHTS * cells_of(j.grid);
     double largest = 0;
     for_cells([&](int cell) {
       if (!is_own(cell)) return;
       const int64_t y = cell_y(cell), x = cell_x(cell), at = place_at(j.grid, y, x);
-      keep_inverse(cell, planes + at, &largest);
-      for (int d = 0; d < DIRECTIONS; ++d) {
+      keep_inverse(cell, planes ? planes + at : nullptr, &largest);
+      for (int d = 0; planes && d < DIRECTIONS; ++d) {
         if (d == HERE || (!CORNERS && is_corner(d)) || (j.is_half && d < HERE)) continue;
         for (int c = 0; c < COLOURS; ++c)
           planes[plane_of(CORNERS, d) * room + at + c * j.grid.stride] = cast<H>(entry(d, c, cell));

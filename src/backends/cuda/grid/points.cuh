@@ -69,6 +69,27 @@ __device__ Complex<R> less(Complex<R> x, Complex<R> a, Complex<R> y) {
   return {x.re - a.re * y.re + a.im * y.im, x.im - a.re * y.im - a.im * y.re};
 }
 
+/// What the conjugate of a diagonal entry is multiplied by to be its reciprocal, where the entry counts as no smaller
+/// than half of its row; zero where there is no point. An entry of size 0 is `half`, and its square that of `half`.
+__device__ inline double inverted_by(double size, double half, double square) {
+  return square > 0 ? (size >= half || size == 0 ? 1 : size / half) / square : 0;
+}
+
+/// Reciprocals of such a size are multiplied by this: numbers of half the bytes do not overflow.
+template <class H>
+__device__ double within_range(double size) {
+  const double most = sizeof(typename Number<H>::Real) == sizeof(float) ? 1e30 : 1e300;
+  return size > most ? most / size : 1.0;
+}
+
+/// Where the row of a point begins among the entries of a matrix that has all neighbours.
+template <bool CORNERS>
+__device__ int64_t row_begin(const cuda_grid &g, int64_t y, int64_t x) {
+  const int64_t lines = (y > 0) + (y + 1 < g.height), whole = 3 * g.width - 2, before = x > 0 ? 3 * x - 1 : 0;
+  if (CORNERS) return (y > 0 ? 3 * y - 1 : 0) * whole + (lines + 1) * before;
+  return y * whole + (y > 0 ? 2 * y - 1 : 0) * g.width + before + lines * x;
+}
+
 }  // namespace lac_cuda
 
 #endif

@@ -66,13 +66,32 @@ done:
   return status;
 }
 
-static lac_status open_level(lac_context *ctx, const grid_hierarchy *h, const lac_grid *grid, lac_grid_level *level) {
+/// The finest level may go without planes where memory is scarce.
+static lac_status open_planes(lac_context *ctx, const grid_hierarchy *h, const lac_setup *setup,
+                              lac_grid_level *level) {
   lac_status status = LAC_OK;
-  bool is_half = h->is_hermitian && !lac_dtype_is_complex(h->dtype);
+  const lac_grid *grid = &level->grid;
+  bool reads_values = false;
 
-  *level = (lac_grid_level){.grid = *grid, .is_half = is_half};
-  LAC_TRY(
-      make(ctx, h->narrow, h->items, lac_grid_planes(grid->has_corners, is_half), lac_grid_room(grid), &level->planes));
+  if (setup->options->low_memory && level == h->levels)
+    LAC_TRY(ctx->kernels->grid->reads_values(ctx, setup->pattern, level, &reads_values));
+  if (reads_values) {
+    level->values = lac_array_retain(setup->values);
+    level->unit = lac_array_retain(h->unit);
+    goto done;
+  }
+  LAC_TRY(make(ctx, h->narrow, h->items, lac_grid_planes(grid->has_corners, level->is_half), lac_grid_room(grid),
+               &level->planes));
+done:
+  return status;
+}
+
+static lac_status open_level(lac_context *ctx, const grid_hierarchy *h, const lac_setup *setup, const lac_grid *grid,
+                             lac_grid_level *level) {
+  lac_status status = LAC_OK;
+
+  *level = (lac_grid_level){.grid = *grid, .is_half = h->is_hermitian && !lac_dtype_is_complex(h->dtype)};
+  LAC_TRY(open_planes(ctx, h, setup, level));
   LAC_TRY(make(ctx, lac_dtype_real(h->narrow), h->items, LAC_GRID_WEIGHTS, lac_grid_cells(grid), &level->weights));
 done:
   return status;
@@ -81,6 +100,8 @@ done:
 static void close_levels(grid_hierarchy *h) {
   for (int l = 0; l < LAC_LEVELS; ++l) {
     lac_array_destroy(&h->levels[l].planes);
+    lac_array_destroy(&h->levels[l].values);
+    lac_array_destroy(&h->levels[l].unit);
     lac_array_destroy(&h->levels[l].weights);
   }
 }
@@ -104,7 +125,7 @@ static lac_status fill(lac_context *ctx, grid_hierarchy *h, const lac_setup *set
               "multigrid: a grid of %lld by %lld points is still too large to be solved directly after %d levels; "
               "raise max_levels or coarse_rows",
               (long long)grid.width, (long long)grid.height, most);
-    LAC_TRY(open_level(ctx, h, &grid, level));
+    LAC_TRY(open_level(ctx, h, setup, &grid, level));
     LAC_TRY(make(ctx, full_of(h->dtype), h->items, LAC_GRID_DIRECTIONS, lac_grid_room(&coarser), &next));
     LAC_TRY(ctx->kernels->grid->coarsened(ctx, planes ? NULL : setup->pattern, planes ? planes : setup->values,
                                           planes ? NULL : h->unit, level, &coarser, next, &least));
