@@ -82,7 +82,7 @@ typedef struct lac_solver_options {
   lac_precondition preconditioner;  ///< for Krylov methods, and for preconditioners by themselves
   /// For Krylov methods: less memory in more time. CG works in one vector less where its preconditioner does not vary.
   /// On CUDA, multigrid on a grid keeps no copy of the finest matrix and reads the values in each sweep, where they are
-  /// real and symmetric and every neighbour is stored. Elsewhere nothing changes.
+  /// real and symmetric, of five points, and every neighbour is stored. Elsewhere nothing changes.
   bool low_memory;
 } lac_solver_options;
 

@@ -168,7 +168,8 @@ static void grid_cycle(dense a, int64_t width, int64_t height, const number *b, 
   grid_sweep(strong, width, b, x);
 }
 
-static void check_definition(lac_context *ctx, int64_t width, int64_t height, const direct_case *c, bool is_hermitian) {
+static void check_definition_of(lac_context *ctx, int64_t width, int64_t height, const direct_case *c,
+                                bool is_hermitian, bool low_memory) {
   dense a = dense_matrix(c->s, c->a.x);
   number *expected = scratch((size_t)a.rows * sizeof *expected);
   bool is_single = lac_dtype_real(c->a.meta.dtype) == LAC_F32;
@@ -177,6 +178,7 @@ static void check_definition(lac_context *ctx, int64_t width, int64_t height, co
   case_open(ctx, &s, TABLE, c, LAC_WIDTH_AUTO, 1, is_hermitian);
   s.options.preconditioner.full_precision = 1;
   s.options.preconditioner.coarse_rows = 200;  // two levels
+  s.options.low_memory = low_memory;
   case_set_up(ctx, &s);
   for (int f = 0; f < 4; ++f) {
     lac_array *bs = case_random(ctx, &s, 1, 5), *xs = case_apply(ctx, &s, FORMS[f], bs);
@@ -194,6 +196,11 @@ static void check_definition(lac_context *ctx, int64_t width, int64_t height, co
     lac_array_destroy(&bs), lac_array_destroy(&xs);
   }
   case_close(&s);
+}
+
+static void check_definition(lac_context *ctx, int64_t width, int64_t height, const direct_case *c, bool is_hermitian) {
+  check_definition_of(ctx, width, height, c, is_hermitian, false);
+  if (is_hermitian) check_definition_of(ctx, width, height, c, is_hermitian, true);
 }
 
 static void a_cycle_is_what_its_definition_says(lac_context *ctx) {
@@ -268,6 +275,37 @@ static void half_a_matrix_makes_the_cycle_of_the_whole(lac_context *ctx) {
   for (int64_t i = 0; i < x[0].count; ++i) worst = fmax(worst, cabs(x[0].x[i] - x[1].x[i]));
   CHECK(worst <= 1e-11 * ref_max(&x[0]));
   lac_array_destroy(&results[0]), lac_array_destroy(&results[1]);
+}
+
+/// Coefficients at random, two matrices, three columns, sides that fill the last cells and that do not.
+static void a_cycle_that_reads_values_is_that_of_planes(lac_context *ctx) {
+  for (int64_t side = 130; side < 132; ++side) {
+    double *k = scratch((size_t)(side * side) * sizeof *k);
+    random_state random = random_start(5);
+    for (int64_t i = 0; i < side * side; ++i) k[i] = 1 + (double)random_below(&random, 100);
+    direct_case c = grid_diffusion(side, k);
+    lac_setup_figures figures[2];
+    lac_array *results[2];
+    ref x[2];
+    double worst = 0;
+    for (int low = 0; low < 2; ++low) {
+      multigrid_case s;
+      case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 2, true);
+      s.options.low_memory = low;
+      case_set_up(ctx, &s);
+      lac_array *b = case_random(ctx, &s, 3, 5);
+      results[low] = case_apply(ctx, &s, LAC_PLAIN, b);
+      CHECK_OK(ref_download(ctx, results[low], &x[low]));
+      TABLE->report(s.part, &figures[low]);
+      lac_array_destroy(&b);
+      case_close(&s);
+    }
+    for (int64_t i = 0; i < x[0].count; ++i) worst = fmax(worst, cabs(x[0].x[i] - x[1].x[i]));
+    CHECK(worst <= 1e-6 * ref_max(&x[0]));
+    CHECK(lac_context_is_host(ctx) ? figures[1].bytes == figures[0].bytes
+                                   : figures[1].bytes < figures[0].bytes - 2 * 3 * 4 * side * side);
+    lac_array_destroy(&results[0]), lac_array_destroy(&results[1]);
+  }
 }
 
 // -- as a preconditioner ---------------------------------------------------------------------------------------------
@@ -522,6 +560,7 @@ static void a_hierarchy_tells_of_its_levels(lac_context *ctx) {
 
 CHECK_MAIN_OF("grid", a_cycle_is_what_its_definition_says, a_cycle_of_a_hermitian_matrix_is_hermitian,
               the_transposed_cycle_is_the_adjoint, half_a_matrix_makes_the_cycle_of_the_whole,
+              a_cycle_that_reads_values_is_that_of_planes,
               iterations_do_not_grow_with_the_grid, all_dtypes_widths_and_precisions_need_few_iterations,
               jumps_of_the_coefficient_need_few_iterations, nonsymmetric_matrices_are_solved_on_every_side,
               a_range_beyond_that_of_narrow_numbers_is_held, zeros_on_the_diagonal_are_relaxed_too,

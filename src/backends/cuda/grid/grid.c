@@ -134,7 +134,7 @@ done:
 static lac_status cuda_grid_reads_values(lac_context *ctx, const lac_pattern *pattern, const lac_grid_level *level,
                                          bool *out) {
   (void)ctx;
-  *out = level->is_half && pattern->nnz == lac_grid_entries(&level->grid);
+  *out = level->is_half && !level->grid.has_corners && pattern->nnz == lac_grid_entries(&level->grid);
   return LAC_OK;
 }
 

@@ -22,7 +22,8 @@ constexpr int THREADS = 512, EACH = TILE_X * TILE_Y / THREADS, STEP_Y = THREADS 
 constexpr int LINE = TILE_X + 2, FACE = (TILE_Y + 2) * LINE;  // with a rim of zeros
 
 enum Reach { NONE = 0, EDGES = 1, ACROSS = 2, BOTH = 3 };
-/// Where entries are: at the point, at the neighbour, half of them each; not in planes, but in the rows of the caller.
+/// Where entries are: at the point, at the neighbour, half of them each; not in planes, but in the rows of the caller's
+/// five-point matrix.
 enum Mode { PLAIN, TRANSPOSED, HALF, DIRECT };
 
 template <class T, class V, bool CORNERS, int MODE>
@@ -65,20 +66,16 @@ struct Tile {
     double unit;
     int up, down, left, right;
 
+    /// An entry: above, before, own, behind, below.
     __device__ double entry(int direction) const {
       const int dy = direction / 3 - 1, dx = direction % 3 - 1;
-      if ((dy < 0 && !up) || (dy > 0 && !down) || (dx < 0 && !left) || (dx > 0 && !right)) return 0;
-      const int five = dy < 0 ? 0 : dy > 0 ? up + left + 1 + right : up + left + dx;
-      return static_cast<double>(at[CORNERS ? (dy + up) * (left + 1 + right) + dx + left : five]) * unit;
+      const bool is_there = dy < 0 ? up : dy > 0 ? down : dx < 0 ? left : dx > 0 ? right : 1;
+      const int place = dy < 0 ? 0 : dy > 0 ? up + left + 1 + right : up + left + dx;
+      return is_there ? static_cast<double>(at[place]) * unit : 0;
     }
 
     __device__ T reciprocal() const {
-      double half = 0;
-#pragma unroll
-      for (int d = 0; d < DIRECTIONS; ++d) {
-        if (d != HERE && (CORNERS || !is_corner(d))) half += fabs(entry(d));
-      }
-      half /= 2;
+      const double half = (fabs(entry(1)) + fabs(entry(3)) + fabs(entry(5)) + fabs(entry(7))) / 2;
       const double own = entry(HERE), size = fabs(own), re = size > 0 ? own : half;
       const double inverse = re * inverted_by(size, half, re * re);
       return static_cast<T>(inverse * within_range<T>(fabs(inverse)));
@@ -88,7 +85,7 @@ struct Tile {
   template <int COLOUR>
   __device__ Row row(int q) const {
     const int64_t y = 2 * cell_y(q) + COLOUR / 2, x = 2 * cell_x() + COLOUR % 2;
-    return {values + row_begin<CORNERS>(j.grid, y, x), unit, y > 0, y + 1 < j.grid.height, x > 0, x + 1 < j.grid.width};
+    return {values + row_begin(j.grid, y, x), unit, y > 0, y + 1 < j.grid.height, x > 0, x + 1 < j.grid.width};
   }
 
   /// b less what the neighbours have.
@@ -107,7 +104,7 @@ struct Tile {
     T sum = b[q][COLOUR];
 #pragma unroll
     for (int d = 0; d < DIRECTIONS; ++d) {
-      if (d == HERE || !(REACH & (is_corner(d) ? ACROSS : EDGES)) || (is_corner(d) && !CORNERS)) continue;
+      if (d == HERE || is_corner(d) || !(REACH & EDGES)) continue;
       const Beside n = beside(COLOUR, d);
       sum = less(sum, static_cast<T>(row.entry(d)), own[n.colour * FACE + n.down * LINE + n.across]);
     }
@@ -406,7 +403,9 @@ cudaError_t start(cudaStream_t stream, const cuda_grid_cycle *j) {
 template <class T, class W, bool CORNERS, bool IS_UP>
 cudaError_t with_mode(cudaStream_t stream, const cuda_grid_cycle *j) {
   if constexpr (std::is_floating_point_v<T>) {
-    if (j->values) return start<T, W, CORNERS, DIRECT, IS_UP>(stream, j);
+    if constexpr (!CORNERS) {
+      if (j->values) return start<T, W, CORNERS, DIRECT, IS_UP>(stream, j);
+    }
     if (j->is_half) return start<T, W, CORNERS, HALF, IS_UP>(stream, j);
   }
   return j->transposes ? start<T, W, CORNERS, TRANSPOSED, IS_UP>(stream, j)

@@ -82,12 +82,10 @@ __device__ double within_range(double size) {
   return size > most ? most / size : 1.0;
 }
 
-/// Where the row of a point begins among the entries of a matrix that has all neighbours.
-template <bool CORNERS>
-__device__ int64_t row_begin(const cuda_grid &g, int64_t y, int64_t x) {
-  const int64_t lines = (y > 0) + (y + 1 < g.height), whole = 3 * g.width - 2, before = x > 0 ? 3 * x - 1 : 0;
-  if (CORNERS) return (y > 0 ? 3 * y - 1 : 0) * whole + (lines + 1) * before;
-  return y * whole + (y > 0 ? 2 * y - 1 : 0) * g.width + before + lines * x;
+/// Where the row of a point begins among the entries of a five-point matrix that has all neighbours.
+__device__ inline int64_t row_begin(const cuda_grid &g, int64_t y, int64_t x) {
+  const int64_t lines = (y > 0) + (y + 1 < g.height), before = x > 0 ? 3 * x - 1 : 0;  // above and below; in its line
+  return y * (3 * g.width - 2) + (y > 0 ? 2 * y - 1 : 0) * g.width + before + lines * x;
 }
 
 }  // namespace lac_cuda
