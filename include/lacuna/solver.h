@@ -114,6 +114,7 @@ typedef struct lac_report {
   int64_t refreshes;           ///< preconditioners that it set up with new values on an old structure
   int64_t solves;              ///< iterative solves with this factor
   int64_t iterations;          ///< iterations of all of them; each solve counts those of its slowest column
+  int64_t solve_bytes;         ///< of a solver: what one column of an iterative solve takes besides; -1: not known yet
 } lac_report;
 
 // -- solvers ---------------------------------------------------------------------------------------------------------

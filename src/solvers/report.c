@@ -24,7 +24,7 @@ static lac_report report_of(const lac_solver_core *core, const char *method, con
 
 static lac_report report_solver(const lac_solver_core *core) {
   lac_report report = report_of(core, core->table->name, core->why, "");
-  report.factor_nnz = report.factor_bytes = report.work_bytes = -1;
+  report.factor_nnz = report.factor_bytes = report.work_bytes = report.solve_bytes = -1;
   report.flops = -1;
   core->table->foresee(core, &report);
   return report;

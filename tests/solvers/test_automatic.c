@@ -491,6 +491,28 @@ static void an_analysis_is_counted_once(lac_context *ctx) {
   }
 }
 
+/// Before anything is taken: to the byte, but for the values, which a device need not keep.
+static void bytes_on_a_grid_are_foreseen(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 170 * 170, LAC_F64, 1);
+  for (int low = 0; low < 2; ++low) {
+    lac_solver_options options = lac_solver_options_defaults();
+    options.low_memory = low;
+    direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+    lac_report foreseen = {.size = sizeof foreseen}, made = {.size = sizeof made};
+    lac_factor *factor = NULL;
+    CHECK_OK(lac_solver_report(s.solver, &foreseen));
+    CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
+    CHECK_OK(lac_factor_report(factor, &made));
+    int64_t values = lac_context_is_host(ctx) ? 0 : c.s->nnz * (int64_t)sizeof(double) + (int64_t)sizeof(lac_factor) + 8;
+    CHECK_EQ(foreseen.factor_bytes, made.factor_bytes - values);
+    CHECK(strcmp(made.method, low ? "cg" : "flexible_cg") == 0);
+    CHECK(strcmp(foreseen.method, made.method) == 0);
+    CHECK(foreseen.work_bytes > 0 && foreseen.solve_bytes > (low ? 3 : 4) * c.s->rows * (int64_t)sizeof(double));
+    lac_factor_destroy(&factor);
+    direct_close(&s);
+  }
+}
+
 CHECK_MAIN(an_analysis_is_counted_once, small_systems_are_solved_directly,
            a_large_cube_is_iterated_on_without_a_direct_analysis, a_dense_row_does_not_make_a_factor_costly,
            a_pattern_without_its_mirror_costs_what_elimination_makes_of_it,
@@ -501,4 +523,5 @@ CHECK_MAIN(an_analysis_is_counted_once, small_systems_are_solved_directly,
            a_solver_remembers_that_iterating_failed, on_a_device_multigrid_is_taken_without_a_search,
            a_tree_is_not_costly, an_analysis_foresees_bytes_and_flops, near_null_vectors_are_a_hint,
            what_has_no_room_for_a_factor_is_iterated_on, what_has_no_room_and_is_not_for_iterating_is_refused_for_both,
-           a_solver_that_covers_more_iterates_only_where_the_first_does, every_failing_allocation_is_told)
+           a_solver_that_covers_more_iterates_only_where_the_first_does, every_failing_allocation_is_told,
+           bytes_on_a_grid_are_foreseen)

@@ -93,6 +93,8 @@ static lac_status auto_weigh(lac_context *ctx, lac_solver_core *core) {
     LAC_TRY(lac_auto_analyse(ctx, core, &c->cost, &is_known));
   }
   c->begins_iterating = c->cost.is_costly;
+  if (c->begins_iterating && c->cost.is_grid)
+    LAC_TRY(lac_multigrid_foresee(ctx, core->pattern, &core->options, &c->bytes));
   auto_say_cost(c);
 done:
   return status;
@@ -130,6 +132,9 @@ static const lac_solver_table *auto_cg(const lac_solver_options *o) {
   return o->low_memory && !o->preconditioner.apply ? &lac_kind_cg : &lac_kind_flexible_cg;
 }
 
+/// Vectors that it works in, with a preconditioner (krylov/cg.c).
+static int64_t auto_vectors(const lac_solver_options *o) { return auto_cg(o) == &lac_kind_cg ? 3 : 4; }
+
 static void auto_foresee(const lac_solver_core *core, lac_report *report) {
   const lac_auto_core *c = core->part;
 
@@ -140,6 +145,10 @@ static void auto_foresee(const lac_solver_core *core, lac_report *report) {
   report->method = auto_cg(&core->options)->name;
   report->reason = c->why;
   report->preconditioner = c->asked ? c->asked->name : "";
+  if (c->bytes.kept == 0) return;
+  report->factor_bytes = c->cost.is_away ? c->bytes.kept : lac_factor_bytes_of(core, LAC_F64, 1, c->bytes.kept);
+  report->work_bytes = c->bytes.setup;
+  report->solve_bytes = c->bytes.cycle + auto_vectors(&core->options) * core->rows * (int64_t)sizeof(double);
 }
 
 /// All of it travels where iterating would.

@@ -6,6 +6,7 @@
 #define LACUNA_SOLVERS_AUTO_AUTO_H
 
 #include "solvers/auto/cost.h"
+#include "solvers/precondition/preconditioner.h"
 #include "solvers/solver_impl.h"
 
 /// The part of a core.
@@ -15,6 +16,7 @@ typedef struct lac_auto_core {
   const lac_solver_core *direct;  // the core of direct factors, where it begins with them; one of the core's own
   char why[LAC_REASON_SIZE];      // it iterates
   lac_auto_cost cost;             // as it is foreseen from the pattern
+  lac_multigrid_bytes bytes;      // of multigrid on a grid, where it iterates on one; else 0
   /// What was learnt from a solve after which a direct factor served: why factors are direct at once from then on.
   _Atomic(const char *) learnt;
   atomic_bool has_left_engine;  // it failed: direct factors are the host's from then on

@@ -92,17 +92,23 @@ done:
   return status;
 }
 
+/// Then a place in the grid says where its entries are.
+static bool has_all_neighbours(const lac_pattern *pattern, const lac_grid *grid) {
+  return pattern->nnz == lac_grid_entries(grid);
+}
+
 static lac_status cuda_grid_coarsened(lac_context *ctx, const lac_pattern *pattern, const lac_array *values,
                                       const lac_array *unit, const lac_grid_level *level, const lac_grid *next,
                                       lac_array *out, double *smallest) {
   lac_status status = LAC_OK;
   cuda_rows rows;
+  lac_dtype narrow = (level->planes ? level->planes : level->weights)->meta.dtype;  // without planes it is real
   double largest = 0;
   cuda_scratch word = {NULL, 0};
   cuda_scope scope;
   cuda_grid_setup job = {.grid = grid_of(&level->grid),
                          .next = grid_of(next),
-                         .items = level->planes->meta.shape[0],
+                         .items = level->weights->meta.shape[0],
                          .is_half = level->is_half,
                          .values = values->storage->data,
                          .unit = unit ? unit->storage->data : NULL,
@@ -115,6 +121,7 @@ static lac_status cuda_grid_coarsened(lac_context *ctx, const lac_pattern *patte
     LAC_TRY(cuda_rows_of(ctx, pattern, false, &rows));
     job.rows = &rows;
     job.entries = rows.entries;
+    job.is_whole = has_all_neighbours(pattern, &level->grid);
   }
   if (level->planes) LAC_TRY(cuda_fill(ctx, level->planes, 0, 0));
   LAC_TRY(cuda_fill(ctx, level->weights, 0, 0));
@@ -122,19 +129,18 @@ static lac_status cuda_grid_coarsened(lac_context *ctx, const lac_pattern *patte
   job.largest = word.data;
   scope = cuda_begin(ctx);
   LAC_TRY(find_read(ctx, scope,
-                    cuda_launch_grid_setup(ctx->stream, values->meta.dtype, level->planes->meta.dtype, &job), &word,
-                    &largest));
+                    cuda_launch_grid_setup(ctx->stream, values->meta.dtype, narrow, &job), &word, &largest));
   *smallest = 1 / largest;
 done:
   cuda_scratch_release(ctx, &word);
   return status;
 }
 
-/// Where every neighbour is stored, a place in the grid says where its entries are; A^T is A.
+/// Of symmetric five-point matrices: A^T is A.
 static lac_status cuda_grid_reads_values(lac_context *ctx, const lac_pattern *pattern, const lac_grid_level *level,
                                          bool *out) {
   (void)ctx;
-  *out = level->is_half && !level->grid.has_corners && pattern->nnz == lac_grid_entries(&level->grid);
+  *out = level->is_half && !level->grid.has_corners && has_all_neighbours(pattern, &level->grid);
   return LAC_OK;
 }
 

@@ -32,6 +32,7 @@ typedef struct cuda_grid_setup {
   cuda_grid grid, next;
   int64_t items;
   int is_half;
+  int is_whole;           // every neighbour is stored
   const cuda_rows *rows;  // on the host
   int64_t entries;        // of a matrix
   const void *values;

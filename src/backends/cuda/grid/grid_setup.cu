@@ -98,6 +98,25 @@ struct Tile {
     }
   }
 
+  /// From those of a five-point matrix in which every neighbour is stored: the values alone are read.
+  __device__ void read_whole_rows() const {
+    const T *values = static_cast<const T *>(j.values) + item * j.entries;
+    const double unit = j.unit ? j.unit[2 * item] : 1;
+    for (int p = static_cast<int>(threadIdx.x); p < 4 * CELLS; p += THREADS) {
+      const int dy = p / (2 * ACROSS), dx = p % (2 * ACROSS);
+      const int64_t y = 2 * first_y + dy, x = 2 * first_x + dx;
+      if (y < 0 || x < 0 || y >= j.grid.height || x >= j.grid.width) continue;
+      const int cell = dy / 2 * ACROSS + dx / 2, colour = 2 * (dy % 2) + dx % 2;
+      const int up = y > 0, down = y + 1 < j.grid.height, left = x > 0, right = x + 1 < j.grid.width;
+      const T *at = values + row_begin(j.grid, y, x) + up + left;  // the diagonal's
+      entry(HERE, colour, cell) = times(cast<A>(at[0]), unit);
+      if (left) entry(HERE - 1, colour, cell) = times(cast<A>(at[-1]), unit);
+      if (right) entry(HERE + 1, colour, cell) = times(cast<A>(at[1]), unit);
+      if (up) entry(HERE - 3, colour, cell) = times(cast<A>(at[-1 - left]), unit);
+      if (down) entry(HERE + 3, colour, cell) = times(cast<A>(at[1 + right]), unit);
+    }
+  }
+
   /// From the planes that the level before has made.
   __device__ void read_planes() const {
     const A *from = static_cast<const A *>(j.values) + item * DIRECTIONS * room_of(j.grid);
@@ -269,7 +288,9 @@ __global__ void __launch_bounds__(THREADS)
       __syncthreads();
       tile.clear();
       __syncthreads();
-      if (offsets) {
+      if (!CORNERS && j.is_whole) {
+        tile.read_whole_rows();
+      } else if (offsets) {
         tile.read_rows(offsets, columns);
       } else if constexpr (CORNERS) {
         tile.read_planes();

@@ -135,6 +135,18 @@ lac_status lac_multigrid_is_grid(lac_context *ctx, const lac_pattern *pattern, b
   return status;
 }
 
+lac_status lac_multigrid_foresee(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                                 lac_multigrid_bytes *out) {
+  lac_status status = LAC_OK;
+  lac_grid grid = {0};
+
+  *out = (lac_multigrid_bytes){0, 0, 0};
+  LAC_TRY(lac_multigrid_grid(ctx, pattern, &grid));
+  if (grid.width > 0) LAC_TRY(grid_hierarchy_foresee(ctx, pattern, &grid, options, out));
+done:
+  return status;
+}
+
 lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is_uneven, bool *jumps) {
   lac_status status = LAC_OK;
   lac_setup own = *setup;

@@ -27,6 +27,10 @@ lac_status grid_of_pattern(lac_context *ctx, const lac_pattern *pattern, lac_gri
 lac_status grid_hierarchy_create(lac_context *ctx, const lac_setup *setup, const lac_grid *grid, grid_hierarchy **out);
 void grid_hierarchy_destroy(grid_hierarchy *h);
 
+/// What such a hierarchy takes, of one symmetric matrix in f64.
+lac_status grid_hierarchy_foresee(lac_context *ctx, const lac_pattern *pattern, const lac_grid *grid,
+                                  const lac_solver_options *options, lac_multigrid_bytes *out);
+
 /// x = op(M)^-1 b by one cycle (grid_cycle.c).
 lac_status grid_hierarchy_cycle(lac_context *ctx, const grid_hierarchy *h, lac_form form, const lac_array *b,
                                 lac_array *x);

@@ -106,13 +106,18 @@ static void close_levels(grid_hierarchy *h) {
   }
 }
 
+/// A grid of so many points is the last.
+static int64_t last_points(const lac_precondition *options) {
+  return options->coarse_rows > 0 ? options->coarse_rows : COARSE_GOAL;
+}
+
 /// Level by level; there are at least two. Where h->narrow does not hold the range of the matrix, it ends without the
 /// inverse.
 static lac_status fill(lac_context *ctx, grid_hierarchy *h, const lac_setup *setup, lac_grid grid) {
   lac_status status = LAC_OK;
   lac_array *planes = NULL, *next = NULL;
   const lac_precondition *options = &setup->options->preconditioner;
-  int64_t goal = options->coarse_rows > 0 ? options->coarse_rows : COARSE_GOAL;
+  int64_t goal = last_points(options);
   int most = lac_coarse_levels(options);
   double least = 0;
 
@@ -138,6 +143,30 @@ static lac_status fill(lac_context *ctx, grid_hierarchy *h, const lac_setup *set
 done:
   lac_array_destroy(&planes);
   lac_array_destroy(&next);
+  return status;
+}
+
+lac_status grid_hierarchy_foresee(lac_context *ctx, const lac_pattern *pattern, const lac_grid *grid,
+                                  const lac_solver_options *options, lac_multigrid_bytes *out) {
+  lac_status status = LAC_OK;
+  lac_grid_level level = {.grid = *grid, .is_half = true};
+  int64_t number = options->preconditioner.full_precision ? sizeof(double) : sizeof(float), before = 0, last;
+  bool reads_values = false;
+
+  *out = (lac_multigrid_bytes){0, 0, 0};
+  if (options->low_memory) LAC_TRY(ctx->kernels->grid->reads_values(ctx, pattern, &level, &reads_values));
+  do {
+    const lac_grid here = level.grid, next = lac_grid_next(&here);
+    int64_t planes = reads_values && before == 0 ? 0 : lac_grid_planes(here.has_corners, true);
+    int64_t made = LAC_GRID_DIRECTIONS * lac_grid_room(&next) * (int64_t)sizeof(double);
+    out->kept += number * (planes * lac_grid_room(&here) + LAC_GRID_WEIGHTS * lac_grid_cells(&here));
+    out->setup = made + before > out->setup ? made + before : out->setup;
+    out->cycle += number * lac_grid_room(&here) * (before == 0 ? 1 : 3);
+    before = made, level.grid = next;
+    last = next.width * next.height;
+  } while (last > last_points(&options->preconditioner));
+  out->kept += number * last * last;
+done:
   return status;
 }
 
