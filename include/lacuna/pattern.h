@@ -92,9 +92,9 @@ LAC_API lac_status lac_pattern_from_csr_on(lac_context *ctx, int64_t rows, int64
                                            const void *offsets, const void *columns, lac_width width, lac_pattern **out,
                                            lac_map **entries);
 
-/// lac_pattern_from_csr_on with a type of their own for offsets and for columns: more than 2^31 entries of a matrix with
-/// fewer columns than that take 64-bit offsets and 32-bit columns. On a device, rows that are in order already take no
-/// memory but that of the pattern.
+/// lac_pattern_from_csr_on with a type of their own for offsets and for columns: more than 2^31 entries of a matrix
+/// with fewer columns than that take 64-bit offsets and 32-bit columns. On a device, rows that are in order already
+/// take no memory but that of the pattern.
 LAC_API lac_status lac_pattern_from_csr_typed_on(lac_context *ctx, int64_t rows, int64_t cols,
                                                  lac_index_type offset_type, const void *offsets,
                                                  lac_index_type column_type, const void *columns, lac_width width,

@@ -11,7 +11,9 @@ import numpy as np
 from ._core import check, context, ffi, fields, lib, sized
 from ._derived import Kept, derived
 from ._handle import Handle, expect, word
-from ._indices import _data, _device_indices, _index, _indices, _is_cuda, _list, _placed_indices, _pointer, _ready, _sizes
+from ._indices import (
+    _data, _device_indices, _index, _indices, _is_cuda, _list, _placed_indices, _pointer, _ready, _sizes,
+)  # fmt: skip
 from .errors import ArgumentError
 from .map import Map
 
@@ -107,7 +109,8 @@ class Pattern(Handle):
         device."""
         what = "offsets", "indices"
         if not (_is_cuda(offsets) or _is_cuda(columns)):
-            return cls._compressed(lib.lac_pattern_from_csr, *_indices(offsets, columns, what), shape, 0, "from_csr", width)
+            indices = _indices(offsets, columns, what)
+            return cls._compressed(lib.lac_pattern_from_csr, *indices, shape, 0, "from_csr", width)
         offsets, columns, kinds, ctx = _device_indices(offsets, columns, what, typed=True)
         shape = cls._check_compressed(offsets, columns, shape, 0, "from_csr")
         arrays = kinds[0], _data(offsets), kinds[1], _data(columns)

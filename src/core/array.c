@@ -250,7 +250,8 @@ void lac_array_destroy(lac_array **array) {
 
 bool lac_array_is_sole(const lac_array *array) {
   const lac_storage *s = array->storage;
-  return s->origin != STORAGE_BORROWED && s->origin != STORAGE_LENT && atomic_load_explicit(&array->holders, memory_order_acquire) == 1 &&
+  return s->origin != STORAGE_BORROWED && s->origin != STORAGE_LENT &&
+         atomic_load_explicit(&array->holders, memory_order_acquire) == 1 &&
          atomic_load_explicit(&s->holders, memory_order_acquire) == 1;
 }
 

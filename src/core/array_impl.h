@@ -21,7 +21,7 @@ typedef struct lac_storage {
   void *data;
   size_t bytes;
   void *stream;  // the stream on which it was allocated
-  /// LENT: memory of others, which is there while they lend it, and data is NULL in between (lac_array_lend).
+  /// LENT: memory of others that is there while they lend it; data is NULL in between (lac_array_lend).
   enum { STORAGE_OWNED, STORAGE_BORROWED, STORAGE_ADOPTED, STORAGE_LENT } origin;
 } lac_storage;
 
@@ -38,8 +38,8 @@ lac_status lac_array_make(lac_context *ctx, const lac_meta *meta, lac_array **ou
 /// An array of a given meta over memory that lies on the context's device.
 lac_status lac_array_wrap(lac_context *ctx, const lac_meta *meta, void *data, lac_array **out);
 
-/// An array of the same numbers over memory that is lent: arrays reshaped from it share the loan. It ends with `of` NULL
-/// and begins anew with another array of these numbers. lac_array_keep ends it for good by a copy of its own, which is
+/// An array of the same numbers over memory that is lent: arrays reshaped from it share the loan. The loan ends with
+/// `of` NULL and begins anew with another array of these numbers. lac_array_keep ends it for good by a copy, which is
 /// complete on every stream.
 lac_status lac_array_lend(lac_context *ctx, const lac_array *of, lac_array **out);
 void lac_array_lend_again(lac_array *lent, const lac_array *of);

@@ -239,16 +239,16 @@ struct lac_factor {
   const lac_solver_table *table;  // the core's, or the one that travels for it
   lac_meta meta;                  // of the values
   int64_t items;                  // how many matrices
-  lac_array *values;       // [*batch, nnz], shared, a copy or lent; NULL: elsewhere, or there are products alone
-  lac_loan *loan;          // of the values; NULL: the factor has them
-  bool shares_values;      // they are stale once the memory is written to
-  int64_t version;         // of that memory when it was looked at
-  lac_identity identity;   // does not change once the factor is handed out
-  lac_identity late;       // with a hash that was asked for later; under the lock
-  const lac_space *space;  // where the arrays lie that it takes
-  void *part;              // the kind's own
-  lac_shortage shortage;   // by which it failed
-  const char *function;    // that was called for it, as errors name it
+  lac_array *values;              // [*batch, nnz], shared, a copy or lent; NULL: elsewhere, or there are products alone
+  lac_loan *loan;                 // of the values; NULL: the factor has them
+  bool shares_values;             // they are stale once the memory is written to
+  int64_t version;                // of that memory when it was looked at
+  lac_identity identity;          // does not change once the factor is handed out
+  lac_identity late;              // with a hash that was asked for later; under the lock
+  const lac_space *space;         // where the arrays lie that it takes
+  void *part;                     // the kind's own
+  lac_shortage shortage;          // by which it failed
+  const char *function;           // that was called for it, as errors name it
   double seconds;
   char reason[LAC_REASON_SIZE];
   char warning[LAC_WARNING_SIZE];

@@ -503,7 +503,8 @@ static void bytes_on_a_grid_are_foreseen(lac_context *ctx) {
     CHECK_OK(lac_solver_report(s.solver, &foreseen));
     CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
     CHECK_OK(lac_factor_report(factor, &made));
-    int64_t values = lac_context_is_host(ctx) ? 0 : c.s->nnz * (int64_t)sizeof(double) + (int64_t)sizeof(lac_factor) + 8;
+    int64_t values =
+        lac_context_is_host(ctx) ? 0 : c.s->nnz * (int64_t)sizeof(double) + (int64_t)sizeof(lac_factor) + 8;
     CHECK_EQ(foreseen.factor_bytes, made.factor_bytes - values);
     CHECK(strcmp(made.method, low ? "cg" : "flexible_cg") == 0);
     CHECK(strcmp(foreseen.method, made.method) == 0);

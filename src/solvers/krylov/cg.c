@@ -60,7 +60,8 @@ static lac_status cg_cycle(krylov *k) { return cg_repeat(k, false); }
 static lac_status flexible_cycle(krylov *k) { return cg_repeat(k, true); }
 
 static lac_status cg_run(lac_context *ctx, const lac_krylov_job *job, lac_solve_report *report) {
-  krylov_method method = {2, job->m.apply && !job->saves_memory ? 2 : 1, LAC_CG_SLOTS, krylov_window(job), 0, cg_cycle, false};
+  krylov_method method = {
+      2, job->m.apply && !job->saves_memory ? 2 : 1, LAC_CG_SLOTS, krylov_window(job), 0, cg_cycle, false};
   return krylov_run(ctx, job, &method, report);
 }
 

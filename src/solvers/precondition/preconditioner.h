@@ -100,8 +100,8 @@ lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is
 /// kind of its own: quick for Hermitian matrices, with jumps too, and for many others.
 lac_status lac_multigrid_is_grid(lac_context *ctx, const lac_pattern *pattern, bool *is_grid);
 
-/// Bytes that multigrid on a grid takes for one symmetric matrix in f64: what it keeps, what its set-up takes besides at
-/// the peak, what a cycle of one column works in. All 0 where the pattern has no such grid.
+/// Bytes that multigrid on a grid takes for one symmetric matrix in f64: what it keeps, what its set-up takes besides
+/// at the peak, what a cycle of one column works in. All 0 where the pattern has no such grid.
 typedef struct lac_multigrid_bytes {
   int64_t kept, setup, cycle;
 } lac_multigrid_bytes;

@@ -128,8 +128,8 @@ static lac_status cuda_grid_coarsened(lac_context *ctx, const lac_pattern *patte
   LAC_TRY(cuda_scratch_take(ctx, "multigrid", sizeof *job.largest, &word));
   job.largest = word.data;
   scope = cuda_begin(ctx);
-  LAC_TRY(find_read(ctx, scope,
-                    cuda_launch_grid_setup(ctx->stream, values->meta.dtype, narrow, &job), &word, &largest));
+  LAC_TRY(
+      find_read(ctx, scope, cuda_launch_grid_setup(ctx->stream, values->meta.dtype, narrow, &job), &word, &largest));
   *smallest = 1 / largest;
 done:
   cuda_scratch_release(ctx, &word);

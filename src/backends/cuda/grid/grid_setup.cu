@@ -59,10 +59,6 @@ struct Tile {
     const int64_t y = cell_y(cell), x = cell_x(cell);
     return y >= 0 && y < j.grid.down && x >= 0 && x < j.grid.across;
   }
-  __device__ bool is_own(int cell) const {
-    const int y = cell / ACROSS, x = cell % ACROSS;
-    return y >= 1 && y <= OWN_Y && x >= 1 && x <= OWN_X && is_inside(cell);
-  }
   __device__ A &entry(int direction, int colour, int cell) const {
     return entries[(slot_of<CORNERS>(direction) * COLOURS + colour) * CELLS + cell];
   }
@@ -71,6 +67,15 @@ struct Tile {
   template <class F>
   __device__ static void for_cells(F f) {
     for (int cell = static_cast<int>(threadIdx.x); cell < CELLS; cell += THREADS) f(cell);
+  }
+
+  /// f(cell) for the block's own cells that are inside.
+  template <class F>
+  __device__ void for_own(F f) const {
+    for (int k = static_cast<int>(threadIdx.x); k < OWN_X * OWN_Y; k += THREADS) {
+      const int cell = (k / OWN_X + 1) * ACROSS + k % OWN_X + 1;
+      if (is_inside(cell)) f(cell);
+    }
   }
 
   // -- entries -------------------------------------------------------------------------------------------------------
@@ -202,13 +207,21 @@ struct Tile {
     }
   }
 
+  /// Sizes are not negative, so that their bits are ordered as they are. Most warps find that there is a larger one.
+  __device__ void note_largest(double mine) const {
+#pragma unroll
+    for (int d = 16; d > 0; d /= 2) mine = fmax(mine, __shfl_xor_sync(0xffffffffu, mine, d));
+    const unsigned long long bits = static_cast<unsigned long long>(__double_as_longlong(mine));
+    if (threadIdx.x % 32 == 0 && bits > *static_cast<volatile unsigned long long *>(j.largest))
+      atomicMax(j.largest, bits);
+  }
+
   __device__ void keep() const {
     const int64_t room = room_of(j.grid);
     H *planes = j.planes ? static_cast<H *>(j.planes) + item * planes_of(CORNERS, j.is_half) * room : nullptr;
     Real *to = static_cast<Real *>(j.weights) + item * WEIGHTS * cells_of(j.grid);
     double largest = 0;
-    for_cells([&](int cell) {
-      if (!is_own(cell)) return;
+    for_own([&](int cell) {
       const int64_t y = cell_y(cell), x = cell_x(cell), at = place_at(j.grid, y, x);
       keep_inverse(cell, planes ? planes + at : nullptr, &largest);
       for (int d = 0; planes && d < DIRECTIONS; ++d) {
@@ -219,7 +232,7 @@ struct Tile {
       for (int w = 0; w < WEIGHTS; ++w)
         to[w * cells_of(j.grid) + cell_at(j.grid, y, x)] = static_cast<Real>(line(w < 2 ? w : w + 2, cell));
     });
-    if (largest > 0) atomicMax(j.largest, static_cast<unsigned long long>(__double_as_longlong(largest)));
+    note_largest(largest);
   }
 
   // -- the next matrix -----------------------------------------------------------------------------------------------
@@ -267,8 +280,7 @@ struct Tile {
 
   __device__ void give_next() const {
     A *to = static_cast<A *>(j.out) + item * DIRECTIONS * room_of(j.next);
-    for_cells([&](int cell) {
-      if (!is_own(cell)) return;
+    for_own([&](int cell) {
       A out[DIRECTIONS];
       next_row(cell, out);
       const int64_t at = point_at(j.next, cell_y(cell), cell_x(cell));

@@ -125,9 +125,9 @@ static lac_status grid_describe(lac_context *ctx, const void *self, char **text)
         is_last ? array_bytes(h->inverse) : array_bytes(h->levels[l].planes) + array_bytes(h->levels[l].weights);
     at += (size_t)snprintf(made + at, room - at, "%5d %12lld %12lld %14lld  %s\n", l, (long long)g->width,
                            (long long)g->height, (long long)bytes,
-                           is_last                   ? "dense inverse"
+                           is_last               ? "dense inverse"
                            : h->levels[l].values ? "Gauss-Seidel in four colours, from the values"
-                                                     : "Gauss-Seidel in four colours");
+                                                 : "Gauss-Seidel in four colours");
   }
   *text = made;
 done:
