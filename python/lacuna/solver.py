@@ -93,7 +93,8 @@ class Solver(Handle):
     Or one that iterates until |b - A x| <= max(rtol |b|, atol) (neither given: rtol=1e-10, in single precision 1e-5):
     "cg", "flexible_cg", "bicgstab", "gmres", "flexible_gmres", "minres", and for matrices of any shape "lsmr", "lsqr".
     Derivatives are solved for to adjoint_rtol, rtol where it is not given, and without atol. Further: max_iterations,
-    restart, look_every, accept_unconverged, null_space and left_null_space (n, m).
+    restart, look_every, accept_unconverged, null_space and left_null_space (n, m), low_memory: less memory in more
+    time (docs/iterative.md).
 
     preconditioner: "auto", "identity", "jacobi", "block_jacobi" (block), "ssor" (omega), "ic0", "ilu0", "chebyshev"
     (degree), "multigrid" (multigrid="grid", "pairwise" or "smoothed", strength, full_precision, coarse_rows,

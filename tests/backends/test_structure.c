@@ -144,6 +144,24 @@ static void check_coo(lac_context *ctx, int64_t rows, int64_t cols, int64_t coun
   lac_context_destroy(&cpu);
 }
 
+/// Offsets and columns of different types, on the device and on the host.
+static void check_typed_csr(lac_context *ctx, int64_t rows, int64_t cols, const int64_t *offsets,
+                            const int64_t *columns, lac_width width, const lac_pattern *expected) {
+  for (int q = 0; q < 2; ++q) {
+    lac_index_type types[] = {q ? LAC_I32 : LAC_I64, q ? LAC_I64 : LAC_I32};
+    integers o = integers_make(ctx, types[0], rows + 1, offsets);
+    integers c = integers_make(ctx, types[1], offsets[rows], columns);
+    built there = {NULL, NULL};
+    CHECK_OK(lac_pattern_from_csr_typed_on(ctx, rows, cols, types[0], o.there.data, types[1], c.there.data, width,
+                                           &there.pattern, &there.map));
+    check_buffers(ctx, there.pattern->offsets, expected->offsets);
+    check_buffers(ctx, there.pattern->columns, expected->columns);
+    built_free(&there);
+    integers_free(&o);
+    integers_free(&c);
+  }
+}
+
 static void check_csr(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type, const int64_t *offsets,
                       const int64_t *columns, lac_width width) {
   lac_context *cpu = NULL;
@@ -155,6 +173,7 @@ static void check_csr(lac_context *ctx, int64_t rows, int64_t cols, lac_index_ty
   CHECK_OK(lac_pattern_from_csr(cpu, rows, cols, type, o.here.data, c.here.data, width, &here.pattern, &here.map));
   check_patterns(ctx, cpu, &there, &here);
   built_free(&there);
+  check_typed_csr(ctx, rows, cols, offsets, columns, width, here.pattern);
   built_free(&here);
   integers_free(&o);
   integers_free(&c);
