@@ -108,6 +108,7 @@ static lac_status fill(lac_context *ctx, grid_hierarchy *h, const lac_setup *set
     LAC_TRY(make(ctx, full_of(h->dtype), h->items, LAC_GRID_DIRECTIONS, lac_grid_room(&coarser), &next));
     LAC_TRY(ctx->kernels->grid->coarsened(ctx, planes ? NULL : setup->pattern, planes ? planes : setup->values,
                                           planes ? NULL : h->unit, level, &coarser, next, &least));
+    if (h->count == 1) h->least = least;
     if (least < NARROW_LEAST && h->narrow != h->dtype) goto done;
     lac_array_destroy(&planes);
     planes = next, next = NULL;
