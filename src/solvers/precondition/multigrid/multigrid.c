@@ -8,7 +8,7 @@
 /// stiffer, or where the matrix is uneven and not Hermitian (pairs follow convection), and on any other grid, a few
 /// iterations are measured: above 0.6 per iteration, on a grid above 0.55, another kind is set up instead. The start is
 /// a constant vector, which converges slowly on stiff islands in soft material. A device without smoothed aggregation
-/// chooses between grids and pairs in the same way, and leaves a grid above 0.9.
+/// chooses between grids and pairs in the same way, and leaves a grid on which the residual grows, above 1.2.
 
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;        // shares of th
 static const double CHOICE_STIFF = 100;                          // stiffness of a neighbour relative to a row
 static const double CHOICE_SHARE = 0.01;                         // of a row's diagonal makes a neighbour
 static const double CHOICE_SLOW = 0.6, CHOICE_SLOW_GRID = 0.55;  // factors of the residual per iteration
-static const double CHOICE_SLOW_QUICK_GRID = 0.9;                // of a device, beside pairs
+static const double CHOICE_SLOW_QUICK_GRID = 1.2;                // of a device, relative to pairs
 static const double CHOICE_ENOUGH = 1e-5;  // of the residual: below, f32 measures its own rounding
 
 /// Shares of the rows looked at.
@@ -87,17 +87,33 @@ static bool multigrid_is_here(lac_context *ctx, const lac_pattern *pattern, cons
 
 // -- a look at the entries -------------------------------------------------------------------------------------------
 
-/// A look at some rows, of the first matrix.
-static lac_status choice_look(lac_context *ctx, const lac_setup *setup, multigrid_look *look) {
+/// A look at some rows, of the first matrix: shares that choice_tell reads.
+static lac_status choice_see(lac_context *ctx, const lac_setup *setup, lac_array **shares) {
   static const double ratio[2] = {CHOICE_EVEN, CHOICE_UNEVEN}, sign[2] = {CHOICE_SIGN, CHOICE_SIGNS};
   lac_status status = LAC_OK;
-  lac_array *shares = NULL;
+
+  LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){2}, shares));
+  LAC_TRY(ctx->kernels->pairwise->evenness(ctx, setup->pattern, setup->values, CHOICE_SAMPLES, ratio, sign, *shares));
+done:
+  return status;
+}
+
+static lac_status choice_tell(lac_context *ctx, const lac_array *shares, multigrid_look *look) {
+  lac_status status = LAC_OK;
   double found[2];
 
-  LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){2}, &shares));
-  LAC_TRY(ctx->kernels->pairwise->evenness(ctx, setup->pattern, setup->values, CHOICE_SAMPLES, ratio, sign, shares));
   LAC_TRY(lac_array_read(ctx, shares, found));
   *look = (multigrid_look){found[0], found[1]};
+done:
+  return status;
+}
+
+static lac_status choice_look(lac_context *ctx, const lac_setup *setup, multigrid_look *look) {
+  lac_status status = LAC_OK;
+  lac_array *shares = NULL;
+
+  LAC_TRY(choice_see(ctx, setup, &shares));
+  LAC_TRY(choice_tell(ctx, shares, look));
 done:
   lac_array_destroy(&shares);
   return status;
@@ -254,15 +270,18 @@ static bool choice_is_even(const lac_setup *setup, const multigrid_part *part) {
 /// Of grids and pairs, for a pattern that is on a grid: a cycle on it takes a third of the time of one by pairs.
 static lac_status choice_grid_or_pairs(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
   lac_status status = LAC_OK;
+  lac_array *shares = NULL;
 
-  LAC_TRY(choice_look(ctx, setup, &part->look));
+  LAC_TRY(choice_see(ctx, setup, &shares));  // and tell once the device is waited for in any case
   LAC_TRY(choice_make(ctx, setup, part, &lac_preconditioner_grid, "entries are even and of one sign, on a grid"));
+  LAC_TRY(choice_tell(ctx, shares, &part->look));
   if (choice_is_even(setup, part)) goto done;
   LAC_TRY(choice_measure(ctx, setup, "on the grid, cycles", CHOICE_SLOW_QUICK_GRID, part));
   if (part->inner) goto done;
   part->table = &lac_preconditioner_pairwise;
   LAC_TRY(part->table->create(ctx, setup, &part->inner));
 done:
+  lac_array_destroy(&shares);
   return status;
 }
 
