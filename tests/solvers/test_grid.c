@@ -416,6 +416,30 @@ static void columns_do_not_meet(lac_context *ctx) {
   case_close(&s);
 }
 
+/// Many vectors at once may be walked in another way than one.
+static void a_column_has_the_same_bits_alone_and_among_many(lac_context *ctx) {
+  enum { K = 30, SIDE = 101, N = SIDE * SIDE };
+  direct_case five = direct_make(DIRECT_POISSON, N, LAC_F64, 1), wind = direct_convection(SIDE, 0.5, LAC_F64);
+  const direct_case *cases[] = {&five, &wind};
+  for (int q = 0; q < 2; ++q) {
+    multigrid_case s;
+    ref all, alone, z, z_alone;
+    lac_array *first = NULL;
+    case_open(ctx, &s, TABLE, cases[q], LAC_WIDTH_AUTO, 1, q == 0), case_set_up(ctx, &s);
+    lac_array *bs = case_random(ctx, &s, K, 5), *xs = case_apply(ctx, &s, LAC_PLAIN, bs);
+    CHECK_OK(ref_download(ctx, bs, &all));
+    alone = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 3, .shape = {1, N, 1}});
+    for (int64_t i = 0; i < N; ++i) alone.x[i] = all.x[i * K];
+    CHECK_OK(ref_upload(ctx, &alone, &first));
+    lac_array *x = case_apply(ctx, &s, LAC_PLAIN, first);
+    CHECK_OK(ref_download(ctx, xs, &z));
+    CHECK_OK(ref_download(ctx, x, &z_alone));
+    for (int64_t i = 0; i < N; ++i) CHECK(z.x[i * K] == z_alone.x[i]);
+    lac_array_destroy(&bs), lac_array_destroy(&xs), lac_array_destroy(&first), lac_array_destroy(&x);
+    case_close(&s);
+  }
+}
+
 static double without_diagonal(int64_t row, int64_t col, double a) { return row == col ? 0 : a; }
 static double all_positive(int64_t row, int64_t col, double a) { return (void)row, (void)col, fabs(a); }
 static double all_zero(int64_t row, int64_t col, double a) { return (void)row, (void)col, 0 * a; }
@@ -564,8 +588,8 @@ CHECK_MAIN_OF("grid", a_cycle_is_what_its_definition_says, a_cycle_of_a_hermitia
               all_dtypes_widths_and_precisions_need_few_iterations, jumps_of_the_coefficient_need_few_iterations,
               nonsymmetric_matrices_are_solved_on_every_side, a_range_beyond_that_of_narrow_numbers_is_held,
               zeros_on_the_diagonal_are_relaxed_too, the_phase_of_a_matrix_does_not_matter, a_singular_matrix_is_solved,
-              columns_do_not_meet, odd_diagonals_and_signs_give_finite_numbers,
-              rows_that_are_no_points_of_a_grid_are_refused, too_few_levels_are_refused,
-              an_empty_batch_and_no_columns_are_nothing_to_do, a_refresh_is_a_set_up_to_the_bit,
-              the_bits_do_not_depend_on_how_rows_are_cut, no_failing_allocation_does_harm,
-              a_hierarchy_tells_of_its_levels)
+              columns_do_not_meet, a_column_has_the_same_bits_alone_and_among_many,
+              odd_diagonals_and_signs_give_finite_numbers, rows_that_are_no_points_of_a_grid_are_refused,
+              too_few_levels_are_refused, an_empty_batch_and_no_columns_are_nothing_to_do,
+              a_refresh_is_a_set_up_to_the_bit, the_bits_do_not_depend_on_how_rows_are_cut,
+              no_failing_allocation_does_harm, a_hierarchy_tells_of_its_levels)

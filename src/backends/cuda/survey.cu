@@ -315,7 +315,7 @@ __global__ void __launch_bounds__(BLOCK)
   parts[threadIdx.x] = all;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  for (int t = 1; t < BLOCK; ++t) {
+  for (int t = 1; t < BLOCK && t < items; ++t) {
     join_places(all.nonfinite, parts[t].nonfinite);
     join_places(all.asymmetric, parts[t].asymmetric);
     join_places(all.not_positive, parts[t].not_positive);

@@ -3,6 +3,7 @@
 /// The hash of values and the survey of a matrix, made where the values are. A few words come to the host.
 
 #include <math.h>
+#include <string.h>
 
 #include "backends/cuda/backend.h"
 #include "kernels/hash.h"
@@ -52,24 +53,33 @@ static lac_status survey_prepare(lac_context *ctx, const lac_pattern *p, const l
       sizeof *job->all + (size_t)(items * (parts + 1)) * sizeof *job->parts + 3 * (size_t)items * sizeof *job->largest,
       memory));
   job->all = memory->data;
-  job->of_items = (cuda_survey_part *)(job->all + 1);
+  job->largest = (double *)(job->all + 1);
+  job->of_items = (cuda_survey_part *)(job->largest + items);
   job->parts = job->of_items + items;
-  job->largest = (double *)(job->parts + items * parts);
-  job->by_rows = job->largest + items;
+  job->by_rows = (double *)(job->parts + items * parts);
   job->by_columns = job->by_rows + items;
 done:
   return status;
 }
 
+/// With the largest size of each item, unless `largest` is NULL, in one transfer.
 static lac_status survey_collect(lac_context *ctx, const survey_job *job, cuda_survey_shares shares,
-                                 cuda_survey_all *all) {
+                                 cuda_survey_all *all, double *largest) {
   lac_status status = LAC_OK;
-  cuda_scope scope = cuda_begin(ctx);
+  size_t bytes = largest ? (size_t)job->items * sizeof *largest : 0;
+  cuda_survey_all *both = NULL;
+  cuda_scope scope;
 
+  both = lac_alloc(sizeof *both + bytes);
+  LAC_CHECK(both, LAC_ERR_MEMORY, "survey: out of memory: %zu bytes", sizeof *both + bytes);
+  scope = cuda_begin(ctx);
   LAC_TRY(
       cuda_end(ctx, scope, cuda_launch_survey_all(ctx->stream, job->items, job->of_items, shares, job->all), "survey"));
-  LAC_TRY(ctx->backend->download(ctx, all, job->all, sizeof *all));
+  LAC_TRY(ctx->backend->download(ctx, both, job->all, sizeof *both + bytes));
+  *all = *both;
+  if (largest) memcpy(largest, both + 1, bytes);
 done:
+  lac_free(both);
   return status;
 }
 
@@ -96,7 +106,7 @@ static lac_status survey_closer(lac_context *ctx, const lac_pattern *p, const su
     LAC_TRY(survey_share(ctx, job, &transposed, job->by_columns));
     shares.columns = job->by_columns;
   }
-  LAC_TRY(survey_collect(ctx, job, shares, all));
+  LAC_TRY(survey_collect(ctx, job, shares, all, NULL));
 done:
   return status;
 }
@@ -130,9 +140,8 @@ static lac_status survey_square(lac_context *ctx, const lac_pattern *p, const la
                    cuda_launch_survey(ctx->stream, job.dtype, &job.rows, job.items, job.values, job.parts, job.of_items,
                                       job.largest),
                    "survey"));
-  LAC_TRY(survey_collect(ctx, &job, (cuda_survey_shares){NULL, NULL}, &all));
+  LAC_TRY(survey_collect(ctx, &job, (cuda_survey_shares){NULL, NULL}, &all, largest));
   if (is_closer && all.wants_rows) LAC_TRY(survey_closer(ctx, p, &job, &all));
-  if (largest) LAC_TRY(ctx->backend->download(ctx, largest, job.largest, (size_t)job.items * sizeof *largest));
   survey_note(all.nonfinite, &out->nonfinite, &out->nonfinite_item);
   survey_note(all.asymmetric, &out->asymmetric, &out->asymmetric_item);
   survey_note(all.not_positive, &out->not_positive, &out->not_positive_item);

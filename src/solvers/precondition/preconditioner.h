@@ -42,6 +42,7 @@ typedef struct lac_setup_figures {
   int levels;         // of a hierarchy
   double complexity;  // entries of all levels over those of the matrix
   bool is_grid;       // of a grid, whose cycles are cheaper than their entries tell
+  double least;       // the smallest diagonal entry as cycles take it, the largest entry near 1; 0: not known
   char
       warning[LAC_SETUP_WARNING];  // a sentence where something had to be changed: IC(0) enlarged the diagonal; else ""
 } lac_setup_figures;

@@ -25,7 +25,7 @@ enum {
   SETUP_LEAD = 8  // lines begin where cache lines do
 };
 
-enum { SETUP_LISTED = 1 << 14 };  // points of a grid whose matrix may be listed: more than a dense inverse has
+enum { SETUP_LISTED = 1 << 14 };  // points of a grid whose matrix may get a dense inverse, and more
 
 /// Lines of a row of cells: entries, by direction and colour; A P of three colours; weights.
 enum { SETUP_MATRIX = 9 * 4, SETUP_PRODUCT = 9 * 3 };
@@ -80,7 +80,7 @@ struct setup_job {
 };
 
 /// Whether a matrix that one level makes and the next one reads lacks the directions that are found at the neighbour.
-/// One that may be listed is small, and lacks nothing.
+/// One that may be inverted is small, and lacks nothing.
 static bool setup_is_half(const lac_grid_level *level, const lac_grid *grid) {
   return level->is_half && grid->width * grid->height > SETUP_LISTED;
 }
@@ -202,16 +202,16 @@ static const setup_keep keeps[4][2] = TABLE_PAIRS(keep);
 
 lac_status cpu_grid_coarsened(lac_context *ctx, const lac_pattern *pattern, const lac_array *values,
                               const lac_array *unit, const lac_grid_level *level, const lac_grid *next, lac_array *out,
-                              double *smallest) {
+                              lac_array *largest, int which) {
   lac_status status = LAC_OK;
-  _Atomic double largest = 0;
+  _Atomic double most = 0;
   lac_dtype full = out->meta.dtype, narrow = level->planes->meta.dtype, real = level->weights->meta.dtype;
   setup_job job = {.grid = level->grid,
                    .next = *next,
                    .is_half = level->is_half,
                    .is_given_half = !pattern && setup_is_half(level, &level->grid),
                    .gives_half = setup_is_half(level, next),
-                   .largest = &largest};
+                   .largest = &most};
 
   if (pattern) {
     LAC_TRY(lac_buffer_on(ctx, pattern->offsets, &job.offsets));
@@ -234,7 +234,7 @@ lac_status cpu_grid_coarsened(lac_context *ctx, const lac_pattern *pattern, cons
                    (size_t)(SETUP_LEAD + SETUP_NUMBERS * SETUP_PITCH) * job.number +
                        (size_t)(SETUP_LEAD + SETUP_REALS * SETUP_PITCH) * sizeof(double),
                    lac_dtype_is_complex(full) ? set_up_c128 : set_up_f64, &job));
-  *smallest = 1 / largest;
+  ((double *)cpu_edit(largest))[which] = most;
 done:
   return status;
 }
@@ -243,28 +243,5 @@ done:
 lac_status cpu_grid_reads_values(lac_context *ctx, const lac_pattern *pattern, const lac_grid_level *level, bool *out) {
   (void)ctx, (void)pattern, (void)level;
   *out = false;
-  return LAC_OK;
-}
-
-lac_status cpu_grid_listed(lac_context *ctx, const lac_grid *grid, const lac_array *planes, const lac_pattern *pattern,
-                           lac_array *values) {
-  size_t number = lac_dtype_size(values->meta.dtype);
-  int64_t room = lac_grid_room(grid);
-  char *to = cpu_edit(values);
-
-  (void)ctx;
-  for (int64_t item = 0; item < values->meta.shape[0]; ++item) {
-    const char *from = (const char *)cpu_data(planes) + (size_t)(item * LAC_GRID_DIRECTIONS * room) * number;
-    for (int64_t i = 0; i < pattern->rows; ++i) {
-      int64_t y = i / grid->width, x = i % grid->width;
-      int64_t at = ((y / 2 + 1) * LAC_GRID_COLOURS + 2 * (y % 2) + x % 2) * grid->stride + 1 + x / 2;
-      for (int64_t q = lac_buffer_get(pattern->offsets, i); q < lac_buffer_get(pattern->offsets, i + 1); ++q) {
-        int64_t column = lac_buffer_get(pattern->columns, q), dy = column / grid->width - y;
-        int64_t direction = (dy + 1) * 3 + column % grid->width - x + 1;  // of narrow grids too
-        memcpy(to, from + (size_t)(direction * room + at) * number, number);
-        to += number;
-      }
-    }
-  }
   return LAC_OK;
 }

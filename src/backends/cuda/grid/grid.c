@@ -13,6 +13,7 @@
 enum { GRID_NARROWEST = 3 };
 enum { FIND_SAMPLES = 512 };  // rows that the width is looked for in
 enum { MOST_ITEMS = 65535 };  // matrices that a launch may have
+enum { FEW_CELLS = 60000 };   // of all vectors: they are done sooner in small tiles
 
 static cuda_grid grid_of(const lac_grid *g) {
   return (cuda_grid){g->width, g->height, g->across, g->down, g->stride, g->has_corners};
@@ -99,12 +100,10 @@ static bool has_all_neighbours(const lac_pattern *pattern, const lac_grid *grid)
 
 static lac_status cuda_grid_coarsened(lac_context *ctx, const lac_pattern *pattern, const lac_array *values,
                                       const lac_array *unit, const lac_grid_level *level, const lac_grid *next,
-                                      lac_array *out, double *smallest) {
+                                      lac_array *out, lac_array *largest, int which) {
   lac_status status = LAC_OK;
   cuda_rows rows;
   lac_dtype narrow = (level->planes ? level->planes : level->weights)->meta.dtype;  // without planes it is real
-  double largest = 0;
-  cuda_scratch word = {NULL, 0};
   cuda_scope scope;
   cuda_grid_setup job = {.grid = grid_of(&level->grid),
                          .next = grid_of(next),
@@ -114,7 +113,8 @@ static lac_status cuda_grid_coarsened(lac_context *ctx, const lac_pattern *patte
                          .unit = unit ? unit->storage->data : NULL,
                          .planes = level->planes ? level->planes->storage->data : NULL,
                          .weights = level->weights->storage->data,
-                         .out = out->storage->data};
+                         .out = out->storage->data,
+                         .largest = (unsigned long long *)largest->storage->data + which};
 
   LAC_TRY(grid_check_items(ctx, job.items));
   if (pattern) {
@@ -125,14 +125,9 @@ static lac_status cuda_grid_coarsened(lac_context *ctx, const lac_pattern *patte
   }
   if (level->planes) LAC_TRY(cuda_fill(ctx, level->planes, 0, 0));
   LAC_TRY(cuda_fill(ctx, level->weights, 0, 0));
-  LAC_TRY(cuda_scratch_take(ctx, "multigrid", sizeof *job.largest, &word));
-  job.largest = word.data;
   scope = cuda_begin(ctx);
-  LAC_TRY(
-      find_read(ctx, scope, cuda_launch_grid_setup(ctx->stream, values->meta.dtype, narrow, &job), &word, &largest));
-  *smallest = 1 / largest;
+  LAC_TRY(cuda_end(ctx, scope, cuda_launch_grid_setup(ctx->stream, values->meta.dtype, narrow, &job), "multigrid"));
 done:
-  cuda_scratch_release(ctx, &word);
   return status;
 }
 
@@ -142,24 +137,6 @@ static lac_status cuda_grid_reads_values(lac_context *ctx, const lac_pattern *pa
   (void)ctx;
   *out = level->is_half && !level->grid.has_corners && has_all_neighbours(pattern, &level->grid);
   return LAC_OK;
-}
-
-static lac_status cuda_grid_listed(lac_context *ctx, const lac_grid *grid, const lac_array *planes,
-                                   const lac_pattern *pattern, lac_array *values) {
-  lac_status status = LAC_OK;
-  cuda_grid shape = grid_of(grid);
-  cuda_rows rows;
-  cuda_scope scope;
-
-  LAC_TRY(grid_check_items(ctx, values->meta.shape[0]));
-  LAC_TRY(cuda_rows_of(ctx, pattern, false, &rows));
-  scope = cuda_begin(ctx);
-  LAC_TRY(cuda_end(ctx, scope,
-                   cuda_launch_grid_list(ctx->stream, values->meta.dtype, values->meta.shape[0], &shape,
-                                         planes->storage->data, &rows, values->storage->data),
-                   "multigrid"));
-done:
-  return status;
 }
 
 // -- the cycle -------------------------------------------------------------------------------------------------------
@@ -185,12 +162,19 @@ static cuda_grid_cycle cycle_of(const lac_grid_level *level, lac_grid_op op, con
                            .coarse = coarse->storage->data};
 }
 
+static bool cycle_is_small(const cuda_grid_cycle *job) {
+  return job->grid.across * job->grid.down * job->items * job->columns <= FEW_CELLS;
+}
+
 static lac_status cuda_grid_descended(lac_context *ctx, const lac_grid_level *level, lac_grid_op op,
                                       const lac_array *scale, const lac_array *b, lac_array *x, const lac_grid *next,
                                       lac_array *rc) {
   cuda_grid_cycle job = cycle_of(level, op, scale, b, x, next, rc);
   cuda_scope scope = cuda_begin(ctx);
-  return cuda_end(ctx, scope, cuda_launch_grid_descend(ctx->stream, b->meta.dtype, x->meta.dtype, &job), "multigrid");
+  cudaError_t error = cycle_is_small(&job)
+                          ? cuda_launch_grid_descend_small(ctx->stream, b->meta.dtype, x->meta.dtype, &job)
+                          : cuda_launch_grid_descend(ctx->stream, b->meta.dtype, x->meta.dtype, &job);
+  return cuda_end(ctx, scope, error, "multigrid");
 }
 
 static lac_status cuda_grid_ascended(lac_context *ctx, const lac_grid_level *level, lac_grid_op op,
@@ -199,7 +183,10 @@ static lac_status cuda_grid_ascended(lac_context *ctx, const lac_grid_level *lev
   cuda_grid_cycle job = cycle_of(level, op, scale, b, x, next, xc);
   job.z = z->storage->data;
   cuda_scope scope = cuda_begin(ctx);
-  return cuda_end(ctx, scope, cuda_launch_grid_ascend(ctx->stream, b->meta.dtype, x->meta.dtype, &job), "multigrid");
+  cudaError_t error = cycle_is_small(&job)
+                          ? cuda_launch_grid_ascend_small(ctx->stream, b->meta.dtype, x->meta.dtype, &job)
+                          : cuda_launch_grid_ascend(ctx->stream, b->meta.dtype, x->meta.dtype, &job);
+  return cuda_end(ctx, scope, error, "multigrid");
 }
 
 const lac_grid_kernels cuda_grid_kernels = {

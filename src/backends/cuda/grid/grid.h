@@ -42,9 +42,6 @@ typedef struct cuda_grid_setup {
 } cuda_grid_setup;
 cudaError_t cuda_launch_grid_setup(cudaStream_t stream, lac_dtype wide, lac_dtype narrow, const cuda_grid_setup *job);
 
-cudaError_t cuda_launch_grid_list(cudaStream_t stream, lac_dtype dtype, int64_t items, const cuda_grid *grid,
-                                  const void *planes, const cuda_rows *rows, void *values);
-
 /// Half a cycle: which operands are the caller's, in row order, says `scale`; without `has_next` the coarse ones are.
 typedef struct cuda_grid_cycle {
   cuda_grid grid, next;
@@ -59,6 +56,12 @@ typedef struct cuda_grid_cycle {
 } cuda_grid_cycle;
 cudaError_t cuda_launch_grid_descend(cudaStream_t stream, lac_dtype wide, lac_dtype narrow, const cuda_grid_cycle *job);
 cudaError_t cuda_launch_grid_ascend(cudaStream_t stream, lac_dtype wide, lac_dtype narrow, const cuda_grid_cycle *job);
+
+/// The same bits, sooner where a grid has few cells.
+cudaError_t cuda_launch_grid_descend_small(cudaStream_t stream, lac_dtype wide, lac_dtype narrow,
+                                           const cuda_grid_cycle *job);
+cudaError_t cuda_launch_grid_ascend_small(cudaStream_t stream, lac_dtype wide, lac_dtype narrow,
+                                          const cuda_grid_cycle *job);
 
 #ifdef __cplusplus
 }

@@ -13,12 +13,22 @@
 
 #include "backends/cuda/grid/points.cuh"
 
+// grid_cycle_small.cu takes the same text with smaller tiles.
+#ifndef GRID_TILE_X
+#define GRID_TILE_X 64
+#define GRID_TILE_Y 32
+#define GRID_DESCEND cuda_launch_grid_descend
+#define GRID_ASCEND cuda_launch_grid_ascend
+#endif
+
 using namespace lac_cuda;
 
 namespace {
 
-constexpr int TILE_X = 64, TILE_Y = 32, MARGIN = 7;  // cells of a tile, and those of its margins along an axis
+// Cells of a tile, and those of its margins along an axis.
+constexpr int TILE_X = GRID_TILE_X, TILE_Y = GRID_TILE_Y, MARGIN = 7;
 constexpr int THREADS = 512, EACH = TILE_X * TILE_Y / THREADS, STEP_Y = THREADS / TILE_X;
+constexpr int ANYWAY = 48 << 10;  // bytes of shared memory that a block may have without asking for them
 constexpr int LINE = TILE_X + 2, FACE = (TILE_Y + 2) * LINE;  // with a rim of zeros
 
 enum Reach { NONE = 0, EDGES = 1, ACROSS = 2, BOTH = 3 };
@@ -394,7 +404,8 @@ cudaError_t start(cudaStream_t stream, const cuda_grid_cycle *j) {
   auto kernel = half_cycle<T, W, CORNERS, MODE, IS_UP>;
   const int64_t tiles = ceil_div(j->grid.across, TILE_X - MARGIN) * ceil_div(j->grid.down, TILE_Y - MARGIN);
   const dim3 grid(blocks(tiles, MAX_X), blocks(j->items * j->columns, MAX_YZ));
-  cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
+  cudaError_t error =
+      BYTES <= ANYWAY ? cudaSuccess : cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
   if (error != cudaSuccess || tiles == 0 || j->items * j->columns == 0) return error;
   kernel<<<grid, THREADS, BYTES, stream>>>(*j, tiles);
   return cudaGetLastError();
@@ -428,11 +439,10 @@ cudaError_t with_numbers(cudaStream_t stream, lac_dtype wide, lac_dtype narrow, 
 
 }  // namespace
 
-cudaError_t cuda_launch_grid_descend(cudaStream_t stream, lac_dtype wide, lac_dtype narrow,
-                                     const cuda_grid_cycle *job) {
+cudaError_t GRID_DESCEND(cudaStream_t stream, lac_dtype wide, lac_dtype narrow, const cuda_grid_cycle *job) {
   return with_numbers<false>(stream, wide, narrow, job);
 }
 
-cudaError_t cuda_launch_grid_ascend(cudaStream_t stream, lac_dtype wide, lac_dtype narrow, const cuda_grid_cycle *job) {
+cudaError_t GRID_ASCEND(cudaStream_t stream, lac_dtype wide, lac_dtype narrow, const cuda_grid_cycle *job) {
   return with_numbers<true>(stream, wide, narrow, job);
 }

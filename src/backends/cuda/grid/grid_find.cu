@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file grid_find.cu
-/// Whether the entries of a pattern lead to neighbours on a grid; and the values of a small grid on a pattern.
+/// Whether the entries of a pattern lead to neighbours on a grid.
 
 #include "backends/cuda/grid/points.cuh"
 
@@ -39,20 +39,6 @@ __global__ void __launch_bounds__(BLOCK)
   if (__syncthreads_or(has_corners) && threadIdx.x == 0) atomicMax(&out->has_corners, 1ULL);
 }
 
-template <class A, class O, class C>
-__global__ void __launch_bounds__(BLOCK) list_rows(const __grid_constant__ cuda_grid g, int64_t rows, int64_t entries,
-                                                   const A *planes, const O *offsets, const C *columns, A *values) {
-  const int64_t item = blockIdx.y, step = static_cast<int64_t>(gridDim.x) * BLOCK;
-  const A *from = planes + item * DIRECTIONS * room_of(g);
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x; i < rows; i += step) {
-    const int64_t y = i / g.width, x = i % g.width;
-    for (int64_t q = offsets[i], end = offsets[i + 1]; q < end; ++q) {
-      const int64_t column = columns[q], direction = (column / g.width - y + 1) * 3 + column % g.width - x + 1;
-      values[item * entries + q] = from[direction * room_of(g) + point_at(g, y, x)];
-    }
-  }
-}
-
 }  // namespace
 
 cudaError_t cuda_launch_grid_away(cudaStream_t stream, const cuda_rows *rows, int64_t step, unsigned long long *away) {
@@ -75,20 +61,5 @@ cudaError_t cuda_launch_grid_look(cudaStream_t stream, const cuda_rows *rows, in
     using C = decltype(column);
     return launch(look_rows<O, C>, blocks(ceil_div(rows->rows, BLOCK), 16384), stream, rows->rows, width,
                   integers<O>(rows->offsets), integers<C>(rows->columns), out);
-  });
-}
-
-cudaError_t cuda_launch_grid_list(cudaStream_t stream, lac_dtype dtype, int64_t items, const cuda_grid *grid,
-                                  const void *planes, const cuda_rows *rows, void *values) {
-  if (items == 0 || rows->rows == 0) return cudaSuccess;
-  return with_dtype(dtype, [&](auto number) {
-    using A = decltype(number);
-    return with_width(rows, [&](auto offset, auto column) {
-      using O = decltype(offset);
-      using C = decltype(column);
-      const dim3 shape(blocks(ceil_div(rows->rows, BLOCK), MAX_X), static_cast<unsigned>(items));
-      return launch(list_rows<A, O, C>, shape, stream, *grid, rows->rows, rows->entries, static_cast<const A *>(planes),
-                    integers<O>(rows->offsets), integers<C>(rows->columns), static_cast<A *>(values));
-    });
   });
 }

@@ -9,6 +9,7 @@
 
 /// Bytes of a matrix that stays in the cache, so that its rows may be read in any order.
 static const double CACHED_BYTES = 24e6;
+enum { FUSED_ROWS = 1 << 17 };  // coarse rows that keep a device busy
 
 static const void *data_of(const lac_array *x) { return x ? x->storage->data : NULL; }
 static void *edit_of(lac_array *x) { return x ? x->storage->data : NULL; }
@@ -107,10 +108,12 @@ static lac_status cuda_pairwise_scaled(lac_context *ctx, const lac_array *weight
                   "multigrid");
 }
 
-/// In one pass by aggregates where their rows lie in order, or in the cache: else memory would be read all over, and
-/// the residual comes first.
+/// In one pass by aggregates where their rows lie in order, or in the cache, and are many: else memory would be read all
+/// over, or a few threads would walk all rows of an aggregate while others have nothing to do, and the residual comes
+/// first.
 static bool fuses(const lac_level_view *view, const lac_aggregation *aggregation) {
   double entry = (double)lac_dtype_size(view->values->meta.dtype) + (double)lac_index_size(view->rows.columns->type);
+  if (aggregation->coarse < FUSED_ROWS) return false;
   return aggregation->is_regular || entry * (double)view->rows.columns->count < CACHED_BYTES;
 }
 

@@ -15,7 +15,8 @@
 ///
 /// Where entries are not symmetric (convection), a vertex may hold most strongly to one that holds to another: after
 /// some rounds a vertex behind (then ahead) is *asked*, and goes with the nearest that asks. Such links lead back (or
-/// forth) alone, so that they form chains too.
+/// forth) alone, so that they form chains too. A vertex that finds no free neighbour to choose is *idle*: there will
+/// never be more of these, so that it is asked in later rounds but looks no more.
 ///
 /// Chains are followed by all threads at once: a word has a vertex further back and whether it is an odd number of
 /// links away, so that whatever a thread reads is true, and the end does not depend on the order of threads.
@@ -28,13 +29,14 @@ using namespace lac_cuda;
 
 namespace {
 
-constexpr int FREE = -1, OUT = -2, JOINED = -3;  // JOINED - leader: since this round
-constexpr double STRONG = 0.5;                   // of the strongest entry in the row
-constexpr double DOMINANT = 3.0;                 // a diagonal so many times all others needs no coarse level
-constexpr double EQUAL = 0.999;                  // of the strongest is as strong
-constexpr int SEEN = 32;                         // neighbours of a pair that are told apart
-constexpr int NEAR = 64;                         // rows
-constexpr int SHORT = 32;                        // members that are sorted by insertion
+constexpr int FREE = -1, OUT = -2, IDLE = -3;  // IDLE: free, and holds to nobody who is free
+constexpr int JOINED = -4;                     // JOINED - leader: since this round
+constexpr double STRONG = 0.5;                 // of the strongest entry in the row
+constexpr double DOMINANT = 3.0;               // a diagonal so many times all others needs no coarse level
+constexpr double EQUAL = 0.999;                // of the strongest is as strong
+constexpr int SEEN = 32;                       // neighbours of a pair that are told apart
+constexpr int NEAR = 64;                       // rows
+constexpr int SHORT = 32;                      // members that are sorted by insertion
 
 /// f(v) for each of `count` vertices.
 template <class F>
@@ -42,6 +44,8 @@ __global__ void __launch_bounds__(BLOCK) each(int64_t count, F f) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
   for (int64_t v = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x; v < count; v += step) f(static_cast<int>(v));
 }
+
+__device__ bool is_free(int state) { return state == FREE || state == IDLE; }
 
 template <class F>
 cudaError_t for_each(cudaStream_t stream, int64_t count, F f) {
@@ -162,36 +166,37 @@ template <class G>
 struct Pick {
   G graph;
   cuda_match_way way;
-  const int *state;
+  int *state;
   int *ahead;
   unsigned *chain;
 
   __device__ void operator()(int v) const {
     int next = -1, before = -1;
-    if (state[v] == FREE) choose(v, &next, &before);
+    if (state[v] == FREE && !choose(v, &next, &before)) state[v] = IDLE;
     if (way == CUDA_MATCH_BOTH) ahead[v] = next;
     if (way == CUDA_MATCH_BACK && before >= 0) atomicMin(reinterpret_cast<unsigned *>(&ahead[before]), v);
     if (way == CUDA_MATCH_FORTH && next >= 0) atomicMax(&ahead[next], v);
     const int to = way == CUDA_MATCH_FORTH ? next : before;
     chain[v] = to >= 0 ? chain_to(to) | 1u : chain_to(v);
   }
-  /// The next and the one before among the strongest that are free.
-  __device__ void choose(int v, int *next, int *before) const {
+  /// The next and the one before among the strongest that are free, if there are any.
+  __device__ bool choose(int v, int *next, int *before) const {
     const auto &sight = graph.from(v);
     double strongest = 0, most = 0;
     sight.each(v, [&](int j, double strength) {
       if (strength > strongest) strongest = strength;
-      if (strength > most && state[j] == FREE) most = strength;
+      if (strength > most && is_free(state[j])) most = strength;
     });
-    if (!(most > 0) || most < STRONG * strongest) return;
+    if (!(most > 0) || most < STRONG * strongest) return false;
     int after = -1, behind = -1;
     sight.each(v, [&](int j, double strength) {
-      if (!(strength >= EQUAL * most) || state[j] != FREE) return;
+      if (!(strength >= EQUAL * most) || !is_free(state[j])) return;
       if (j > v && (after < 0 || j < after)) after = j;
       if (j < v && j > behind) behind = j;
     });
     *next = after;
     *before = behind;
+    return true;
   }
 };
 
@@ -239,14 +244,14 @@ struct Join {
   int last;
 
   __device__ void operator()(int v) const {
-    if (state[v] != FREE) return;
+    if (!is_free(state[v])) return;
     int best = -1, leader = -1;
     double most = 0;
     bool has_free = false;
     rows.each(v, [&](int j, double strength) {
       const int other = state[j];
       if (!(strength > 0)) return;
-      has_free = has_free || other == FREE || other <= JOINED;
+      has_free = has_free || is_free(other) || other <= JOINED;
       if (other < 0) return;
       if (strength > most || (strength == most && j < best)) most = strength, best = j, leader = other;
     });
@@ -263,7 +268,7 @@ struct Joined {
   __device__ void operator()(int v) const {
     const int own = state[v];
     if (own <= JOINED) state[v] = JOINED - own;
-    if (own == FREE && last) state[v] = OUT;
+    if (is_free(own) && last) state[v] = OUT;
   }
 };
 
@@ -272,7 +277,7 @@ struct Joined {
 struct Leader {
   int *state, *flags;
   __device__ void operator()(int v) const {
-    if (state[v] == FREE) state[v] = v;
+    if (is_free(state[v])) state[v] = v;
     flags[v + 1] = state[v] == v;
     if (v == 0) flags[0] = 0;
   }

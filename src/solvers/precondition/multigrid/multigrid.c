@@ -7,7 +7,8 @@
 /// for smoothed aggregation, and so do near-null vectors. In doubt, or where some rows have neighbours that are much
 /// stiffer, or where the matrix is uneven and not Hermitian (pairs follow convection), and on any other grid, a few
 /// iterations are measured: above 0.6 per iteration, on a grid above 0.55, another kind is set up instead. The start is
-/// a constant vector, which converges slowly on stiff islands in soft material.
+/// a constant vector, which converges slowly on stiff islands in soft material. A device without smoothed aggregation
+/// chooses between grids and pairs in the same way, and leaves a grid on which the residual grows, above 1.2.
 
 #include <math.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@ static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;        // shares of th
 static const double CHOICE_STIFF = 100;                          // stiffness of a neighbour relative to a row
 static const double CHOICE_SHARE = 0.01;                         // of a row's diagonal makes a neighbour
 static const double CHOICE_SLOW = 0.6, CHOICE_SLOW_GRID = 0.55;  // factors of the residual per iteration
+static const double CHOICE_SLOW_QUICK_GRID = 1.2;                // of a device, relative to pairs
 static const double CHOICE_ENOUGH = 1e-5;  // of the residual: below, f32 measures its own rounding
 
 /// Shares of the rows looked at.
@@ -85,17 +87,33 @@ static bool multigrid_is_here(lac_context *ctx, const lac_pattern *pattern, cons
 
 // -- a look at the entries -------------------------------------------------------------------------------------------
 
-/// A look at some rows, of the first matrix.
-static lac_status choice_look(lac_context *ctx, const lac_setup *setup, multigrid_look *look) {
+/// A look at some rows, of the first matrix: shares that choice_tell reads.
+static lac_status choice_see(lac_context *ctx, const lac_setup *setup, lac_array **shares) {
   static const double ratio[2] = {CHOICE_EVEN, CHOICE_UNEVEN}, sign[2] = {CHOICE_SIGN, CHOICE_SIGNS};
   lac_status status = LAC_OK;
-  lac_array *shares = NULL;
+
+  LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){2}, shares));
+  LAC_TRY(ctx->kernels->pairwise->evenness(ctx, setup->pattern, setup->values, CHOICE_SAMPLES, ratio, sign, *shares));
+done:
+  return status;
+}
+
+static lac_status choice_tell(lac_context *ctx, const lac_array *shares, multigrid_look *look) {
+  lac_status status = LAC_OK;
   double found[2];
 
-  LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){2}, &shares));
-  LAC_TRY(ctx->kernels->pairwise->evenness(ctx, setup->pattern, setup->values, CHOICE_SAMPLES, ratio, sign, shares));
   LAC_TRY(lac_array_read(ctx, shares, found));
   *look = (multigrid_look){found[0], found[1]};
+done:
+  return status;
+}
+
+static lac_status choice_look(lac_context *ctx, const lac_setup *setup, multigrid_look *look) {
+  lac_status status = LAC_OK;
+  lac_array *shares = NULL;
+
+  LAC_TRY(choice_see(ctx, setup, &shares));
+  LAC_TRY(choice_tell(ctx, shares, look));
 done:
   lac_array_destroy(&shares);
   return status;
@@ -200,20 +218,30 @@ static lac_status choice_make(lac_context *ctx, const lac_setup *setup, multigri
   return table->create(ctx, setup, &part->inner);
 }
 
-/// A kind whose factor is at most `slow`, or none; what was measured is the reason.
-static lac_status choice_try(lac_context *ctx, const lac_setup *setup, const lac_preconditioner_table *table,
-                             const char *name, double slow, multigrid_part *part) {
+/// What is set up stays where its factor is at most `slow`; what was measured is the reason.
+static lac_status choice_measure(lac_context *ctx, const lac_setup *setup, const char *name, double slow,
+                                 multigrid_part *part) {
   lac_status status = LAC_OK;
   double factor = 0;
 
-  part->table = table;
-  LAC_TRY(table->create(ctx, setup, &part->inner));
-  LAC_TRY(choice_probe(ctx, setup, table, part->inner, &factor));
+  LAC_TRY(choice_probe(ctx, setup, part->table, part->inner, &factor));
   (void)snprintf(part->reason, sizeof part->reason, "%s took the residual down by %s%.2f an iteration", name,
                  factor <= slow ? "" : "no more than ", factor);
   if (factor <= slow) goto done;
-  table->destroy(part->inner);
+  part->table->destroy(part->inner);
   part->inner = NULL;
+done:
+  return status;
+}
+
+/// A kind whose factor is at most `slow`, or none.
+static lac_status choice_try(lac_context *ctx, const lac_setup *setup, const lac_preconditioner_table *table,
+                             const char *name, double slow, multigrid_part *part) {
+  lac_status status = LAC_OK;
+
+  part->table = table;
+  LAC_TRY(table->create(ctx, setup, &part->inner));
+  LAC_TRY(choice_measure(ctx, setup, name, slow, part));
 done:
   return status;
 }
@@ -244,16 +272,40 @@ done:
   return status;
 }
 
-/// Of two kinds: a grid where there is one.
+/// Whether a grid that is set up wants no trial: entries are even, rows are of similar stiffness.
+static bool choice_is_even(const lac_setup *setup, const multigrid_part *part) {
+  lac_setup_figures found = {0};
+  part->table->report(part->inner, &found);
+  return setup->is_hermitian && part->look.doubtful <= CHOICE_FEW && CHOICE_STIFF * found.least >= 1;
+}
+
+/// Of grids and pairs, for a pattern that is on a grid: a cycle on it takes a third of the time of one by pairs.
+static lac_status choice_grid_or_pairs(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
+  lac_status status = LAC_OK;
+  lac_array *shares = NULL;
+
+  LAC_TRY(choice_see(ctx, setup, &shares));  // and tell once the device is waited for in any case
+  LAC_TRY(choice_make(ctx, setup, part, &lac_preconditioner_grid, "entries are even and of one sign, on a grid"));
+  LAC_TRY(choice_tell(ctx, shares, &part->look));
+  if (choice_is_even(setup, part)) goto done;
+  LAC_TRY(choice_measure(ctx, setup, "on the grid, cycles", CHOICE_SLOW_QUICK_GRID, part));
+  if (part->inner) goto done;
+  part->table = &lac_preconditioner_pairwise;
+  LAC_TRY(part->table->create(ctx, setup, &part->inner));
+done:
+  lac_array_destroy(&shares);
+  return status;
+}
+
+/// Where the backend has no smoothed aggregation.
 static lac_status choice_without_smoothed(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
   lac_status status = LAC_OK;
-  bool is_grid = false, has_pairs = multigrid_has_pairs(ctx);
+  bool is_grid = false;
 
+  if (!multigrid_has_pairs(ctx))
+    return choice_make(ctx, setup, part, &lac_preconditioner_grid, "the backend has no other kind");
   LAC_TRY(lac_multigrid_is_grid(ctx, setup->pattern, &is_grid));
-  if (is_grid || !has_pairs)
-    return choice_make(
-        ctx, setup, part, &lac_preconditioner_grid,
-        has_pairs ? "on a grid, where the backend has no smoothed aggregation" : "the backend has no other kind");
+  if (is_grid) return choice_grid_or_pairs(ctx, setup, part);
   return choice_make(ctx, setup, part, &lac_preconditioner_pairwise,
                      "not on a grid, where the backend has no smoothed aggregation");
 done:
@@ -337,12 +389,14 @@ done:
 static lac_status multigrid_refresh(lac_context *ctx, const lac_setup *setup, const void *like, void **out) {
   lac_status status = LAC_OK;
   const multigrid_part *old = like;
-  bool is_chosen = setup->options->preconditioner.kind == LAC_MULTIGRID_AUTO && multigrid_has_all(ctx);
+  bool is_chosen = setup->options->preconditioner.kind == LAC_MULTIGRID_AUTO;
+  bool has_other = multigrid_has_all(ctx) ? old->table != &lac_preconditioner_smoothed
+                                          : old->table == &lac_preconditioner_grid && multigrid_has_pairs(ctx);
   lac_setup own = *setup;
   multigrid_part *part = NULL;
 
   if (old->table == &lac_preconditioner_smoothed) LAC_TRY(choice_contrast(ctx, &own));
-  if (old->table != &lac_preconditioner_smoothed && is_chosen) LAC_TRY(refresh_chosen(ctx, setup, old));
+  if (is_chosen && has_other) LAC_TRY(refresh_chosen(ctx, setup, old));
   LAC_ALLOC(part, 1);
   part->table = old->table;
   part->look = old->look;

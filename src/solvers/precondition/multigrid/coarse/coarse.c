@@ -90,27 +90,37 @@ done:
   return status;
 }
 
+lac_status lac_coarse_create_of(lac_context *ctx, const lac_pattern *pattern, lac_dtype dtype, int64_t items,
+                                const void *numbers, bool is_hermitian, double rounding, lac_coarse **out) {
+  lac_status status = LAC_OK;
+  lac_coarse *c = NULL;
+  int64_t n = pattern->rows * pattern->br;
+
+  LAC_ALLOC(c, 1);
+  c->dtype = dtype, c->n = n, c->items = items, c->rounding = rounding;
+  LAC_ALLOC(c->rows, items * n);
+  LAC_ALLOC(c->cols, items * n);
+  c->factors = lac_calloc((size_t)(items * n * n), coarse_wide(dtype));
+  LAC_CHECK(c->factors, LAC_ERR_MEMORY, "out of memory: a dense factor of %lld rows", (long long)n);
+  for (int64_t item = 0; item < items; ++item) coarse_factorise(c, pattern, item, numbers, is_hermitian);
+  *out = c, c = NULL;
+done:
+  lac_coarse_destroy(c);
+  return status;
+}
+
 lac_status lac_coarse_create(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, bool is_hermitian,
                              double rounding, lac_coarse **out) {
   lac_status status = LAC_OK;
-  lac_coarse *c = NULL;
-  int64_t n = pattern->rows * pattern->br, each = pattern->nnz * pattern->br * pattern->bc;
+  int64_t each = pattern->nnz * pattern->br * pattern->bc;
   int64_t items = each > 0 ? values->count / each : values->meta.ndim > 1 ? values->meta.shape[0] : 1;
   const void *numbers = NULL;
   void *copy = NULL;
 
-  LAC_ALLOC(c, 1);
-  c->dtype = values->meta.dtype, c->n = n, c->items = items, c->rounding = rounding;
-  LAC_ALLOC(c->rows, items * n);
-  LAC_ALLOC(c->cols, items * n);
-  c->factors = lac_calloc((size_t)(items * n * n), coarse_wide(c->dtype));
-  LAC_CHECK(c->factors, LAC_ERR_MEMORY, "out of memory: a dense factor of %lld rows", (long long)n);
   LAC_TRY(coarse_read(ctx, values, &copy, &numbers));
-  for (int64_t item = 0; item < items; ++item) coarse_factorise(c, pattern, item, numbers, is_hermitian);
-  *out = c, c = NULL;
+  LAC_TRY(lac_coarse_create_of(ctx, pattern, values->meta.dtype, items, numbers, is_hermitian, rounding, out));
 done:
   lac_free(copy);
-  lac_coarse_destroy(c);
   return status;
 }
 

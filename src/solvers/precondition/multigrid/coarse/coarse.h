@@ -42,6 +42,10 @@ double lac_coarse_rounding(lac_dtype dtype, int64_t n);
 lac_status lac_coarse_create(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, bool is_hermitian,
                              double rounding, lac_coarse **out);
 
+/// The same of numbers in host memory.
+lac_status lac_coarse_create_of(lac_context *ctx, const lac_pattern *pattern, lac_dtype dtype, int64_t items,
+                                const void *numbers, bool is_hermitian, double rounding, lac_coarse **out);
+
 /// A^+ of all matrices, [items, n, n], in the dtype of the values.
 lac_status lac_coarse_inverse(lac_context *ctx, const lac_coarse *coarse, lac_array *out);
 

@@ -14,6 +14,7 @@ typedef struct grid_hierarchy {
   bool is_hermitian;        // A^H is A
   int64_t items;            // matrices
   int count;                // of levels; the last is solved directly
+  double least;             // size of a diagonal entry of the finest level
   lac_grid last;
   lac_array *unit;                    // [items, 2, 1]: magnitudes of the matrix
   lac_grid_level levels[LAC_LEVELS];  // all but the last

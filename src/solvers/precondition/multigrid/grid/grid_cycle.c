@@ -4,6 +4,7 @@
 ///
 /// With the orders reversed, a cycle of op(A) is op of the cycle.
 
+#include "solvers/precondition/multigrid/coarse/rooms.h"
 #include "solvers/precondition/multigrid/grid/grid.h"
 
 /// What a level works in: its right-hand side, what the way down leaves, the result.
@@ -15,6 +16,7 @@ typedef struct cycle {
   const grid_hierarchy *h;
   lac_form form;  // with A^H written as A where they are the same
   lac_array *scale;
+  lac_rooms all;
   room rooms[LAC_LEVELS];
 } cycle;
 
@@ -26,10 +28,18 @@ static lac_status open_level(lac_context *ctx, cycle *s, int level, int64_t k) {
   int64_t cells[] = {h->items, k, is_last ? 0 : lac_grid_room(&h->levels[level].grid)};
   int64_t rows[] = {h->items, h->last.width * h->last.height, k};
 
-  if (!is_last) LAC_TRY(lac_array_create(ctx, h->narrow, 3, cells, &r->x));
+  if (!is_last) LAC_TRY(lac_rooms_take(ctx, &s->all, h->narrow, cells, &r->x));
   if (level == 0) goto done;
-  LAC_TRY(lac_array_create(ctx, h->narrow, 3, is_last ? rows : cells, &r->b));
-  LAC_TRY(lac_array_create(ctx, h->narrow, 3, is_last ? rows : cells, &r->z));
+  LAC_TRY(lac_rooms_take(ctx, &s->all, h->narrow, is_last ? rows : cells, &r->b));
+  LAC_TRY(lac_rooms_take(ctx, &s->all, h->narrow, is_last ? rows : cells, &r->z));
+done:
+  return status;
+}
+
+static lac_status open_all(lac_context *ctx, cycle *s, int64_t k) {
+  lac_status status = LAC_OK;
+  LAC_TRY(lac_rooms_take(ctx, &s->all, LAC_F64, (const int64_t[]){s->h->items, 2, k}, &s->scale));
+  for (int level = 0; level < s->h->count; ++level) LAC_TRY(open_level(ctx, s, level, k));
 done:
   return status;
 }
@@ -64,12 +74,14 @@ lac_status grid_hierarchy_cycle(lac_context *ctx, const grid_hierarchy *h, lac_f
   cycle s = {.h = h, .form = lac_coarse_form(form, h->dtype, h->is_hermitian)};
 
   if (x->count == 0) return LAC_OK;
-  LAC_TRY(lac_array_create(ctx, LAC_F64, 3, (const int64_t[]){h->items, 2, k}, &s.scale));
+  LAC_TRY(open_all(ctx, &s, k));
+  LAC_TRY(lac_rooms_open(ctx, &s.all));
+  LAC_TRY(open_all(ctx, &s, k));
   LAC_TRY(ctx->kernels->magnitudes(ctx, b, h->unit, s.scale));
-  for (int level = 0; level < h->count; ++level) LAC_TRY(open_level(ctx, &s, level, k));
   LAC_TRY(descend(ctx, &s, 0, b, x));
 done:
   for (int level = 0; level < h->count; ++level) close_level(&s.rooms[level]);
   lac_array_destroy(&s.scale);
+  lac_rooms_close(&s.all);
   return status;
 }

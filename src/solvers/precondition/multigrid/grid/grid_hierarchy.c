@@ -4,6 +4,9 @@
 
 #include "solvers/precondition/multigrid/grid/grid.h"
 
+#include <math.h>
+#include <string.h>
+
 enum { COARSE_GOAL = 100 };      // points of a grid whose inverse is cheap to make and to apply
 static const double ZERO = 100;  // roundings: all levels above have left theirs in a pivot that should be zero
 // Diagonal entries, the largest near 1, that f32 holds together with all that is computed with them.
@@ -37,20 +40,56 @@ done:
   return status;
 }
 
-/// The inverse of the last level, whose entries are `planes`.
-static lac_status invert(lac_context *ctx, grid_hierarchy *h, const lac_array *planes) {
+/// The entries of a matrix of numbers with so many bytes, in the order of that pattern.
+static void list(const lac_grid *grid, const lac_pattern *pattern, size_t number, const char *planes, char *to) {
+  int64_t room = lac_grid_room(grid);
+  for (int64_t i = 0; i < pattern->rows; ++i) {
+    int64_t y = i / grid->width, x = i % grid->width;
+    int64_t at = ((y / 2 + 1) * LAC_GRID_COLOURS + 2 * (y % 2) + x % 2) * grid->stride + 1 + x / 2;
+    for (int64_t q = lac_buffer_get(pattern->offsets, i); q < lac_buffer_get(pattern->offsets, i + 1); ++q) {
+      int64_t column = lac_buffer_get(pattern->columns, q), dy = column / grid->width - y;
+      int64_t direction = (dy + 1) * 3 + column % grid->width - x + 1;  // of narrow grids too
+      memcpy(to, planes + (size_t)(direction * room + at) * number, number);
+      to += number;
+    }
+  }
+}
+
+/// Factors of the last level, whose entries are `planes`: a few numbers, which travel to the host.
+static lac_status factorise(lac_context *ctx, const grid_hierarchy *h, const lac_array *planes, lac_coarse **out) {
   lac_status status = LAC_OK;
   lac_pattern *pattern = NULL;
-  lac_array *values = NULL, *inverse = NULL;
+  lac_dtype full = full_of(h->dtype);
+  size_t number = lac_dtype_size(full);
+  char *entries = NULL, *values = NULL;
+
+  LAC_TRY(neighbours(ctx, &h->last, &pattern));
+  LAC_ALLOC(entries, lac_array_bytes(planes));
+  LAC_ALLOC(values, (size_t)(h->items * pattern->nnz) * number);
+  LAC_TRY(lac_array_read(ctx, planes, entries));
+  for (int64_t item = 0; item < h->items; ++item) {
+    list(&h->last, pattern, number, entries + (size_t)(item * LAC_GRID_DIRECTIONS * lac_grid_room(&h->last)) * number,
+         values + (size_t)(item * pattern->nnz) * number);
+  }
+  LAC_TRY(lac_coarse_create_of(ctx, pattern, full, h->items, values, h->is_hermitian,
+                               ZERO * lac_coarse_rounding(h->dtype, pattern->rows), out));
+done:
+  lac_free(entries);
+  lac_free(values);
+  lac_object_release(pattern);
+  return status;
+}
+
+/// The inverse of the last level.
+static lac_status invert(lac_context *ctx, grid_hierarchy *h, const lac_array *planes) {
+  lac_status status = LAC_OK;
+  lac_array *inverse = NULL;
   lac_coarse *coarse = NULL;
   int64_t n = h->last.width * h->last.height;
   lac_dtype full = full_of(h->dtype);
 
-  LAC_TRY(neighbours(ctx, &h->last, &pattern));
-  LAC_TRY(lac_array_create(ctx, full, 2, (const int64_t[]){h->items, pattern->nnz}, &values));
-  LAC_TRY(ctx->kernels->grid->listed(ctx, &h->last, planes, pattern, values));
+  LAC_TRY(factorise(ctx, h, planes, &coarse));
   LAC_TRY(make(ctx, full, h->items, n, n, &inverse));
-  LAC_TRY(lac_coarse_create(ctx, pattern, values, h->is_hermitian, ZERO * lac_coarse_rounding(h->dtype, n), &coarse));
   LAC_TRY(lac_coarse_inverse(ctx, coarse, inverse));
   if (h->narrow == full) {
     h->inverse = inverse, inverse = NULL;
@@ -60,9 +99,7 @@ static lac_status invert(lac_context *ctx, grid_hierarchy *h, const lac_array *p
   }
 done:
   lac_coarse_destroy(coarse);
-  lac_array_destroy(&values);
   lac_array_destroy(&inverse);
-  lac_object_release(pattern);
   return status;
 }
 
@@ -111,38 +148,68 @@ static int64_t last_points(const lac_precondition *options) {
   return options->coarse_rows > 0 ? options->coarse_rows : COARSE_GOAL;
 }
 
+/// Whether h->narrow holds the range of the first `count` levels, by their largest reciprocals of diagonal entries.
+static lac_status look_at_range(lac_context *ctx, grid_hierarchy *h, const lac_array *largest, int count, bool *holds) {
+  lac_status status = LAC_OK;
+  double found[LAC_LEVELS], most = 0;
+
+  LAC_TRY(lac_array_read(ctx, largest, found));
+  for (int l = 0; l < count; ++l) most = fmax(most, found[l]);
+  h->least = 1 / found[0];
+  *holds = h->narrow == h->dtype || NARROW_LEAST * most <= 1;
+done:
+  return status;
+}
+
+/// The level of a grid, and the matrix of the next one, *planes, which is that of the level before.
+static lac_status fill_level(lac_context *ctx, grid_hierarchy *h, const lac_setup *setup, const lac_grid *grid,
+                             lac_array *largest, lac_array **planes) {
+  lac_status status = LAC_OK;
+  lac_grid coarser = lac_grid_next(grid);
+  int at = h->count - 1;
+  lac_grid_level *level = &h->levels[at];
+  lac_array *next = NULL;
+
+  LAC_TRY(open_level(ctx, h, setup, grid, level));
+  LAC_TRY(make(ctx, full_of(h->dtype), h->items, LAC_GRID_DIRECTIONS, lac_grid_room(&coarser), &next));
+  LAC_TRY(ctx->kernels->grid->coarsened(ctx, *planes ? NULL : setup->pattern, *planes ? *planes : setup->values,
+                                        *planes ? NULL : h->unit, level, &coarser, next, largest, at));
+  lac_array_destroy(planes);
+  *planes = next, next = NULL;
+  h->last = coarser;
+done:
+  lac_array_destroy(&next);
+  return status;
+}
+
 /// Level by level; there are at least two. Where h->narrow does not hold the range of the matrix, it ends without the
-/// inverse.
+/// inverse: on the host at once, and on a device, which is not waited for at each level, after the last.
 static lac_status fill(lac_context *ctx, grid_hierarchy *h, const lac_setup *setup, lac_grid grid) {
   lac_status status = LAC_OK;
-  lac_array *planes = NULL, *next = NULL;
+  lac_array *planes = NULL, *largest = NULL;
   const lac_precondition *options = &setup->options->preconditioner;
   int64_t goal = last_points(options);
   int most = lac_coarse_levels(options);
-  double least = 0;
+  bool holds = true;
 
   LAC_CHECK(most > 1, LAC_ERR_ARG, "multigrid: on a grid it has at least two levels; max_levels is %d", most);
+  LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){LAC_LEVELS}, &largest));
   for (h->count = 1; h->count == 1 || grid.width * grid.height > goal; ++h->count) {
-    lac_grid coarser = lac_grid_next(&grid);
-    lac_grid_level *level = &h->levels[h->count - 1];
     LAC_TRY(lac_context_look(ctx, "the set-up of multigrid"));
     LAC_CHECK(h->count < most, LAC_ERR_ARG,
               "multigrid: a grid of %lld by %lld points is still too large to be solved directly after %d levels; "
               "raise max_levels or coarse_rows",
               (long long)grid.width, (long long)grid.height, most);
-    LAC_TRY(open_level(ctx, h, setup, &grid, level));
-    LAC_TRY(make(ctx, full_of(h->dtype), h->items, LAC_GRID_DIRECTIONS, lac_grid_room(&coarser), &next));
-    LAC_TRY(ctx->kernels->grid->coarsened(ctx, planes ? NULL : setup->pattern, planes ? planes : setup->values,
-                                          planes ? NULL : h->unit, level, &coarser, next, &least));
-    if (least < NARROW_LEAST && h->narrow != h->dtype) goto done;
-    lac_array_destroy(&planes);
-    planes = next, next = NULL;
-    h->last = grid = coarser;
+    LAC_TRY(fill_level(ctx, h, setup, &grid, largest, &planes));
+    grid = h->last;
+    if (lac_context_is_host(ctx)) LAC_TRY(look_at_range(ctx, h, largest, h->count, &holds));
+    if (!holds) goto done;
   }
-  LAC_TRY(invert(ctx, h, planes));
+  LAC_TRY(look_at_range(ctx, h, largest, h->count - 1, &holds));
+  if (holds) LAC_TRY(invert(ctx, h, planes));
 done:
   lac_array_destroy(&planes);
-  lac_array_destroy(&next);
+  lac_array_destroy(&largest);
   return status;
 }
 

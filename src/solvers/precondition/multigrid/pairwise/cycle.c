@@ -8,6 +8,7 @@
 /// problems. Small levels get one cycle. Sweeps before and after are the same, so that a cycle of op(A) is op of the
 /// cycle.
 
+#include "solvers/precondition/multigrid/coarse/rooms.h"
 #include "solvers/precondition/multigrid/pairwise/hierarchy.h"
 
 // Levels from this size on take two steps: below, waking threads and starting loops would cost more than iterations do;
@@ -26,6 +27,7 @@ typedef struct cycle {
   int64_t two_steps;  // rows of a level that takes them
   lac_array *scale;
   lac_level_view views[LAC_LEVELS];
+  lac_rooms all;
   room rooms[LAC_LEVELS];
 } cycle;
 
@@ -44,12 +46,9 @@ static bool takes_two_steps(const cycle *s, int level) {
   return level != last_of(s) && is_fewer && patterns[level]->rows >= s->two_steps;
 }
 
-static lac_status open_level(lac_context *ctx, cycle *s, int level, int64_t k) {
+static lac_status open_view(lac_context *ctx, cycle *s, int level) {
   lac_status status = LAC_OK;
   const lac_hierarchy *h = s->h;
-  int64_t shape[] = {h->items, h->levels->patterns[level]->rows, k};
-  lac_dtype full = lac_dtype_is_complex(h->dtype) ? LAC_C128 : LAC_F64;
-  room *r = &s->rooms[level];
   lac_level_view *view = &s->views[level];
 
   *view = (lac_level_view){.values = h->values[level],
@@ -60,16 +59,35 @@ static lac_status open_level(lac_context *ctx, cycle *s, int level, int64_t k) {
                            .unit = level == 0 ? h->unit : NULL,
                            .scale = level == 0 ? s->scale : NULL};
   LAC_TRY(lac_pattern_walk(ctx, h->levels->patterns[level], lac_form_transposes(s->form), &view->rows));
-  LAC_TRY(lac_array_create(ctx, h->narrow, 3, shape, &r->x));
+done:
+  return status;
+}
+
+static lac_status open_level(lac_context *ctx, cycle *s, int level, int64_t k) {
+  lac_status status = LAC_OK;
+  const lac_hierarchy *h = s->h;
+  int64_t shape[] = {h->items, h->levels->patterns[level]->rows, k};
+  lac_dtype full = lac_dtype_is_complex(h->dtype) ? LAC_C128 : LAC_F64;
+  room *r = &s->rooms[level];
+
+  LAC_TRY(lac_rooms_take(ctx, &s->all, h->narrow, shape, &r->x));
   if (level == 0 && last_of(s) > 0) goto done;
-  LAC_TRY(lac_array_create(ctx, h->narrow, 3, shape, &r->c));
+  LAC_TRY(lac_rooms_take(ctx, &s->all, h->narrow, shape, &r->c));
   if (level == 0) goto done;
-  LAC_TRY(lac_array_create(ctx, h->narrow, 3, shape, &r->b));
+  LAC_TRY(lac_rooms_take(ctx, &s->all, h->narrow, shape, &r->b));
   if (!takes_two_steps(s, level)) goto done;
-  LAC_TRY(lac_array_create(ctx, h->narrow, 3, shape, &r->d));
-  LAC_TRY(lac_array_create(ctx, h->narrow, 3, shape, &r->v));
-  LAC_TRY(lac_array_create(ctx, full, 3, (const int64_t[]){h->items, LAC_CYCLE_SUMS, k}, &r->sums));
-  LAC_TRY(lac_array_create(ctx, full, 3, (const int64_t[]){h->items, LAC_CYCLE_STEPS, k}, &r->steps));
+  LAC_TRY(lac_rooms_take(ctx, &s->all, h->narrow, shape, &r->d));
+  LAC_TRY(lac_rooms_take(ctx, &s->all, h->narrow, shape, &r->v));
+  LAC_TRY(lac_rooms_take(ctx, &s->all, full, (const int64_t[]){h->items, LAC_CYCLE_SUMS, k}, &r->sums));
+  LAC_TRY(lac_rooms_take(ctx, &s->all, full, (const int64_t[]){h->items, LAC_CYCLE_STEPS, k}, &r->steps));
+done:
+  return status;
+}
+
+static lac_status open_all(lac_context *ctx, cycle *s, int64_t k) {
+  lac_status status = LAC_OK;
+  LAC_TRY(lac_rooms_take(ctx, &s->all, LAC_F64, (const int64_t[]){s->h->items, 2, k}, &s->scale));
+  for (int level = 0; level < s->h->levels->count; ++level) LAC_TRY(open_level(ctx, s, level, k));
 done:
   return status;
 }
@@ -149,11 +167,14 @@ lac_status lac_hierarchy_cycle(lac_context *ctx, const lac_hierarchy *h, lac_for
   s.form = lac_coarse_form(form, h->dtype, h->is_hermitian);
 
   if (x->count == 0) return LAC_OK;
-  LAC_TRY(lac_array_create(ctx, LAC_F64, 3, (const int64_t[]){h->items, 2, k}, &s.scale));
-  for (int level = 0; level < h->levels->count; ++level) LAC_TRY(open_level(ctx, &s, level, k));
+  LAC_TRY(open_all(ctx, &s, k));
+  LAC_TRY(lac_rooms_open(ctx, &s.all));
+  LAC_TRY(open_all(ctx, &s, k));
+  for (int level = 0; level < h->levels->count; ++level) LAC_TRY(open_view(ctx, &s, level));
   LAC_TRY(run(ctx, &s, b, x));
 done:
   for (int level = 0; level < h->levels->count; ++level) close_level(&s.rooms[level]);
   lac_array_destroy(&s.scale);
+  lac_rooms_close(&s.all);
   return status;
 }
