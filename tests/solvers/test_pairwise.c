@@ -87,6 +87,19 @@ static void iterations_do_not_grow_with_the_grid(lac_context *ctx) {
   CHECK(counts[1] <= 18);
 }
 
+/// With enough rows for a device to restrict in one pass, real numbers and complex ones, several columns.
+static void a_large_matrix_needs_few_iterations(lac_context *ctx) {
+  enum { SIDE = 760 };
+  static const lac_dtype LARGE[] = {LAC_F64, LAC_C64};
+  for (int d = 0; d < 2; ++d) {
+    direct_case c = direct_make(DIRECT_POISSON, SIDE * SIDE, LARGE[d], 1);
+    multigrid_case s;
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+    CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1 + d, NULL) <= 20);
+    case_close(&s);
+  }
+}
+
 static void all_dtypes_widths_and_precisions_need_few_iterations(lac_context *ctx) {
   static const lac_width WIDTHS[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
   for (int d = 0; d < 4; ++d) {
@@ -373,7 +386,7 @@ static void a_hierarchy_tells_of_its_levels(lac_context *ctx) {
 
 CHECK_MAIN_OF("pairwise", a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint,
               scales_of_matrix_and_right_hand_side_come_out_exactly, iterations_do_not_grow_with_the_grid,
-              all_dtypes_widths_and_precisions_need_few_iterations,
+              a_large_matrix_needs_few_iterations, all_dtypes_widths_and_precisions_need_few_iterations,
               nonsymmetric_matrices_need_few_iterations_on_every_side, columns_and_matrices_are_those_one_by_one,
               a_singular_matrix_of_neumann_is_solved, a_small_matrix_is_inverted,
               nothing_and_a_single_number_are_matrices_too, an_empty_batch_and_no_columns_are_nothing_to_do,
