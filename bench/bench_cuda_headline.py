@@ -203,11 +203,12 @@ def row(name, side, repeats):
     passed = residual <= options["rtol"] and (bar is None or kind or seconds <= bar)
     if side == 13000 and name in BYTES_BARS:
         passed = passed and peak <= BYTES_BARS[name]
+    known, at_setup = 16 + bytes_of(p) / n, report["factor_bytes"] + report["work_bytes"]
     others = f"; torch-sla {sla or '-'} s, AmgX {amgx or '-'} s" if problem == "poisson" else ""
     print(f"{name:21s} {n / 1e6:8.2f}M {seconds * 1e3:10.2f} ms ({again * 1e3:.2f} without set-up), "
           f"bar {bar * 1e3 if bar else '-'}, {steps} iterations, residual {residual:.1e}, {peak:.0f} bytes an "
-          f"unknown, foreseen {foreseen(report) / n + 16 + bytes_of(p) / n:.0f}{others}; {report['method']}",
-          flush=True)  # fmt: skip
+          f"unknown, foreseen {foreseen(report) / n + known:.0f}, in the set-up {at_setup / n + known:.0f}{others}; "
+          f"{report['method']}", flush=True)  # fmt: skip
     title = name.replace("poisson", "poisson-2d")
     made = {"bench": "cuda_headline", "row": f"{title}-{side}", "pass": passed, "n": n, "dtype": "f64",
             "device": "cuda", "ours_s": seconds, "solve_s": again, "iterations": steps, "peer": "torch-sla",
