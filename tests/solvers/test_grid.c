@@ -552,8 +552,8 @@ CHECK_MAIN_OF("grid", a_cycle_is_what_its_definition_says, a_cycle_of_a_hermitia
               jumps_of_the_coefficient_need_few_iterations, nonsymmetric_matrices_are_solved_on_every_side,
               a_range_beyond_that_of_narrow_numbers_is_held, zeros_on_the_diagonal_are_relaxed_too,
               the_phase_of_a_matrix_does_not_matter, a_singular_matrix_is_solved, columns_do_not_meet,
-              a_column_is_the_same_alone_and_among_many,
-              odd_diagonals_and_signs_give_finite_numbers, rows_that_are_no_points_of_a_grid_are_refused,
-              too_few_levels_are_refused, an_empty_batch_and_no_columns_are_nothing_to_do,
-              a_refresh_is_a_set_up_to_the_bit, the_bits_do_not_depend_on_how_rows_are_cut,
-              no_failing_allocation_does_harm, a_hierarchy_tells_of_its_levels)
+              a_column_is_the_same_alone_and_among_many, odd_diagonals_and_signs_give_finite_numbers,
+              rows_that_are_no_points_of_a_grid_are_refused, too_few_levels_are_refused,
+              an_empty_batch_and_no_columns_are_nothing_to_do, a_refresh_is_a_set_up_to_the_bit,
+              the_bits_do_not_depend_on_how_rows_are_cut, no_failing_allocation_does_harm,
+              a_hierarchy_tells_of_its_levels)

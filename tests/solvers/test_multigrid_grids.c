@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Multigrid of matrices on grids, on every backend that has grids and pairs: an even matrix stays on its grid without a
-/// trial, others after one, and coefficients at random, on which a grid is slow, call for another kind.
+/// Multigrid of matrices on grids, on every backend that has grids: an even matrix stays on its grid without a trial,
+/// others after one, and coefficients at random, on which a grid is slow, call for another kind.
 
 #include <stdlib.h>
 
@@ -87,7 +87,6 @@ static void a_part_of_even_values_is_not_refreshed_for_uneven_ones(lac_context *
   case_close(&s);
 }
 
-CHECK_MAIN_OF("grid", an_even_matrix_stays_on_its_grid,
-              an_uneven_matrix_on_which_cycles_are_quick_stays_on_its_grid,
+CHECK_MAIN_OF("grid", an_even_matrix_stays_on_its_grid, an_uneven_matrix_on_which_cycles_are_quick_stays_on_its_grid,
               coefficients_at_random_over_orders_of_magnitude_leave_the_grid,
               a_part_of_even_values_is_not_refreshed_for_uneven_ones)

@@ -321,9 +321,8 @@ cudaError_t start(cudaStream_t stream, const cuda_grid_cycle *j) {
   auto kernel = half_cycle<T, W, CORNERS, MODE, IS_UP>;
   const int64_t tiles = ceil_div(j->grid.across, TILE_X - MARGIN) * ceil_div(j->grid.down, TILE_Y - MARGIN);
   const dim3 grid(blocks(tiles, MAX_X), blocks(j->items * j->columns, MAX_YZ));
-  cudaError_t error = BYTES <= ANYWAY
-                          ? cudaSuccess
-                          : cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
+  cudaError_t error =
+      BYTES <= ANYWAY ? cudaSuccess : cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
   if (error != cudaSuccess || tiles == 0 || j->items * j->columns == 0) return error;
   kernel<<<grid, THREADS, BYTES, stream>>>(*j, tiles);
   return cudaGetLastError();

@@ -29,14 +29,14 @@ using namespace lac_cuda;
 
 namespace {
 
-constexpr int FREE = -1, OUT = -2, IDLE = -3;    // IDLE: free, and holds to nobody who is free
-constexpr int JOINED = -4;                       // JOINED - leader: since this round
-constexpr double STRONG = 0.5;                   // of the strongest entry in the row
-constexpr double DOMINANT = 3.0;                 // a diagonal so many times all others needs no coarse level
-constexpr double EQUAL = 0.999;                  // of the strongest is as strong
-constexpr int SEEN = 32;                         // neighbours of a pair that are told apart
-constexpr int NEAR = 64;                         // rows
-constexpr int SHORT = 32;                        // members that are sorted by insertion
+constexpr int FREE = -1, OUT = -2, IDLE = -3;  // IDLE: free, and holds to nobody who is free
+constexpr int JOINED = -4;                     // JOINED - leader: since this round
+constexpr double STRONG = 0.5;                 // of the strongest entry in the row
+constexpr double DOMINANT = 3.0;               // a diagonal so many times all others needs no coarse level
+constexpr double EQUAL = 0.999;                // of the strongest is as strong
+constexpr int SEEN = 32;                       // neighbours of a pair that are told apart
+constexpr int NEAR = 64;                       // rows
+constexpr int SHORT = 32;                      // members that are sorted by insertion
 
 /// f(v) for each of `count` vertices.
 template <class F>

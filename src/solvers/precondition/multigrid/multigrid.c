@@ -24,7 +24,7 @@ extern const lac_preconditioner_table lac_preconditioner_pairwise;  // pairwise.
 
 enum { CHOICE_SAMPLES = 2048 };
 enum { CHOICE_PROBE = 6, CHOICE_PROBE_QUICK = 8 };  // iterations: where residuals rise first, eight tell more
-enum { CHOICE_LONG = 1024 };  // entries of a row that one thread of a device may walk
+enum { CHOICE_LONG = 1024 };                        // entries of a row that one thread of a device may walk
 enum { CHOICE_NARROW = 32 };  // points along both sides of a grid: shorter ones are not worth its rows
 #define CHOICE_EVEN 4         // the largest off-diagonal entry over the smallest
 #define CHOICE_UNEVEN 12

@@ -101,8 +101,8 @@ static void grid_report(const void *self, lac_setup_figures *finding) {
   const grid_hierarchy *h = ((const grid_part *)self)->hierarchy;
   int64_t entries = lac_grid_entries(&h->last);
 
-  *finding = (lac_setup_figures){
-      .levels = h->count, .is_grid = true, .least = h->least, .bytes = array_bytes(h->inverse)};
+  *finding =
+      (lac_setup_figures){.levels = h->count, .is_grid = true, .least = h->least, .bytes = array_bytes(h->inverse)};
   for (int l = 0; l + 1 < h->count; ++l) {
     finding->bytes += array_bytes(h->levels[l].planes) + array_bytes(h->levels[l].weights);
     entries += lac_grid_entries(&h->levels[l].grid);
