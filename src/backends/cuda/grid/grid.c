@@ -119,8 +119,7 @@ static lac_status cuda_grid_coarsened(lac_context *ctx, const lac_pattern *patte
   LAC_TRY(cuda_fill(ctx, level->planes, 0, 0));
   LAC_TRY(cuda_fill(ctx, level->weights, 0, 0));
   scope = cuda_begin(ctx);
-  LAC_TRY(cuda_end(ctx, scope,
-                   cuda_launch_grid_setup(ctx->stream, values->meta.dtype, level->planes->meta.dtype, &job),
+  LAC_TRY(cuda_end(ctx, scope, cuda_launch_grid_setup(ctx->stream, values->meta.dtype, level->planes->meta.dtype, &job),
                    "multigrid"));
 done:
   return status;
