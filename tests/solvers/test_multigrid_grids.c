@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Multigrid of matrices on grids, on every backend that has grids and pairs: an even matrix stays on its grid without a
-/// trial, others after one, and coefficients at random, on which a grid is slow, call for another kind.
+/// Multigrid of matrices on grids, on every backend that has grids: an even matrix stays on its grid without a trial,
+/// others after one, and coefficients at random, on which a grid is slow, call for another kind.
 
 #include <stdlib.h>
 

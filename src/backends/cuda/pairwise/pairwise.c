@@ -108,8 +108,8 @@ static lac_status cuda_pairwise_scaled(lac_context *ctx, const lac_array *weight
                   "multigrid");
 }
 
-/// In one pass by aggregates where their rows lie in order, or in the cache, and are many: else memory would be read all
-/// over, or a few threads would walk all rows of an aggregate while others have nothing to do, and the residual comes
+/// In one pass by aggregates where they are many and their rows lie in order, or in the cache: else memory would be
+/// read all over, or a few threads walk the rows of an aggregate while others have nothing to do, and the residual is
 /// first.
 static bool fuses(const lac_level_view *view, const lac_aggregation *aggregation) {
   double entry = (double)lac_dtype_size(view->values->meta.dtype) + (double)lac_index_size(view->rows.columns->type);

@@ -8,7 +8,7 @@
 /// stiffer, or where the matrix is uneven and not Hermitian (pairs follow convection), and on any other grid, a few
 /// iterations are measured: above 0.6 per iteration, on a grid above 0.55, another kind is set up instead. The start is
 /// a constant vector, which converges slowly on stiff islands in soft material. A device without smoothed aggregation
-/// chooses between grids and pairs in the same way, and leaves a grid on which the residual grows, above 1.2.
+/// chooses between grids and pairs in the same way, and leaves a grid above 0.95.
 
 #include <math.h>
 #include <stdio.h>
@@ -22,8 +22,9 @@
 
 extern const lac_preconditioner_table lac_preconditioner_pairwise;  // pairwise.c
 
-enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 6 };
-enum { CHOICE_LONG = 1024 };  // entries of a row that one thread of a device may walk
+enum { CHOICE_SAMPLES = 2048 };
+enum { CHOICE_PROBE = 6, CHOICE_PROBE_QUICK = 8 };  // iterations: where residuals rise first, eight tell more
+enum { CHOICE_LONG = 1024 };                        // entries of a row that one thread of a device may walk
 enum { CHOICE_NARROW = 32 };  // points along both sides of a grid: shorter ones are not worth its rows
 #define CHOICE_EVEN 4         // the largest off-diagonal entry over the smallest
 #define CHOICE_UNEVEN 12
@@ -33,7 +34,7 @@ static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;        // shares of th
 static const double CHOICE_STIFF = 100;                          // stiffness of a neighbour relative to a row
 static const double CHOICE_SHARE = 0.01;                         // of a row's diagonal makes a neighbour
 static const double CHOICE_SLOW = 0.6, CHOICE_SLOW_GRID = 0.55;  // factors of the residual per iteration
-static const double CHOICE_SLOW_QUICK_GRID = 1.2;                // of a device, relative to pairs
+static const double CHOICE_SLOW_QUICK_GRID = 0.95;               // of a device, relative to pairs
 static const double CHOICE_ENOUGH = 1e-5;  // of the residual: below, f32 measures its own rounding
 
 /// Shares of the rows looked at.
@@ -188,9 +189,9 @@ static lac_status multigrid_apply(lac_context *ctx, const void *self, lac_form f
   return part->table->apply(ctx, part->inner, form, x, y);
 }
 
-/// The factor of the residual per iteration, from constants.
+/// The factor of the residual per iteration, from constants; 1 where it grows.
 static lac_status choice_probe(lac_context *ctx, const lac_setup *setup, const lac_preconditioner_table *table,
-                               const void *inner, double *factor) {
+                               const void *inner, int iterations, double *factor) {
   lac_status status = LAC_OK;
   lac_matrix_linear matrix = {setup->pattern, setup->values};
   lac_iteration iteration = {0};
@@ -199,7 +200,7 @@ static lac_status choice_probe(lac_context *ctx, const lac_setup *setup, const l
   lac_krylov_pace pace = {0};
 
   iteration.rtol = CHOICE_ENOUGH;
-  iteration.max_iterations = iteration.look_every = CHOICE_PROBE;
+  iteration.max_iterations = iteration.look_every = iterations;
   job.dtype = setup->values->meta.dtype;
   job.a = (lac_linear){.apply = lac_matrix_linear_apply, .self = &matrix};
   job.m = (lac_linear){.apply = multigrid_apply, .self = &part};
@@ -219,12 +220,12 @@ static lac_status choice_make(lac_context *ctx, const lac_setup *setup, multigri
 }
 
 /// What is set up stays where its factor is at most `slow`; what was measured is the reason.
-static lac_status choice_measure(lac_context *ctx, const lac_setup *setup, const char *name, double slow,
-                                 multigrid_part *part) {
+static lac_status choice_measure(lac_context *ctx, const lac_setup *setup, const char *name, int iterations,
+                                 double slow, multigrid_part *part) {
   lac_status status = LAC_OK;
   double factor = 0;
 
-  LAC_TRY(choice_probe(ctx, setup, part->table, part->inner, &factor));
+  LAC_TRY(choice_probe(ctx, setup, part->table, part->inner, iterations, &factor));
   (void)snprintf(part->reason, sizeof part->reason, "%s took the residual down by %s%.2f an iteration", name,
                  factor <= slow ? "" : "no more than ", factor);
   if (factor <= slow) goto done;
@@ -241,7 +242,7 @@ static lac_status choice_try(lac_context *ctx, const lac_setup *setup, const lac
 
   part->table = table;
   LAC_TRY(table->create(ctx, setup, &part->inner));
-  LAC_TRY(choice_measure(ctx, setup, name, slow, part));
+  LAC_TRY(choice_measure(ctx, setup, name, CHOICE_PROBE, slow, part));
 done:
   return status;
 }
@@ -288,7 +289,7 @@ static lac_status choice_grid_or_pairs(lac_context *ctx, const lac_setup *setup,
   LAC_TRY(choice_make(ctx, setup, part, &lac_preconditioner_grid, "entries are even and of one sign, on a grid"));
   LAC_TRY(choice_tell(ctx, shares, &part->look));
   if (choice_is_even(setup, part)) goto done;
-  LAC_TRY(choice_measure(ctx, setup, "on the grid, cycles", CHOICE_SLOW_QUICK_GRID, part));
+  LAC_TRY(choice_measure(ctx, setup, "on the grid, cycles", CHOICE_PROBE_QUICK, CHOICE_SLOW_QUICK_GRID, part));
   if (part->inner) goto done;
   part->table = &lac_preconditioner_pairwise;
   LAC_TRY(part->table->create(ctx, setup, &part->inner));
