@@ -19,6 +19,9 @@ struct lac_backend {
   lac_status (*open)(lac_context *ctx, int device);
   void (*close)(lac_context *ctx);
   lac_status (*synchronize)(lac_context *ctx);
+  /// As lac_context_faults and lac_context_share_errors say; NULL: kernels run within their calls.
+  lac_status (*faults)(lac_context *ctx);
+  void (*share_faults)(lac_context *ctx);
 
   // -- bytes ---------------------------------------------------------------------------------------------------------
   lac_status (*upload)(lac_context *ctx, void *to, const void *from_host, size_t bytes);    // done on return

@@ -16,6 +16,7 @@
 
 #include "core/array_impl.h"
 #include "core/backend.h"
+#include "core/fault.h"
 #include "kernels/arrays.h"
 #include "kernels/columns.h"
 #include "core/pattern/format_impl.h"

@@ -51,15 +51,10 @@ typedef struct cuda_lu_job {
   cuda_solve_words *words;
 } cuda_lu_job;
 
-/// A fault of elimination as lac_pivot_fault has it; row < 0: none.
-typedef struct cuda_lu_fault {
-  int64_t item, row;
-  double pivot;
-} cuda_lu_fault;
-
-/// L\U of c; a fault goes to *fault on the device.
+/// L\U of c. words->fault becomes the item times rows, plus the row whose pivot does not do, of the first row that
+/// meets one, and *pivot its real part.
 cudaError_t cuda_launch_lu(cudaStream_t stream, const cuda_lu_job *job, int positive, const void *c, void *lu,
-                           cuda_lu_fault *fault);
+                           double *pivot);
 
 /// c_bar from lu and lu_bar; `columns` walks the transpose, and job->order its upper triangle.
 cudaError_t cuda_launch_lu_adjoint(cudaStream_t stream, const cuda_lu_job *job, const cuda_rows *columns,

@@ -213,7 +213,7 @@ static lac_status cudss_scale(lac_context *ctx, lac_factor *f, const lac_surveye
   double *largest = NULL, most = 0;
 
   LAC_ALLOC(largest, f->items);
-  LAC_TRY(lac_array_read(ctx, seen->largest, largest));
+  LAC_TRY(lac_array_fetch(ctx, seen->largest, largest));
   for (int64_t i = 0; i < f->items; i++) most = fmax(most, largest[i]);
   if (most == 0 || (most <= cudss_far && most >= 1 / cudss_far)) goto done;
   d->unit = ldexp(1, (int)fmin(range, fmax(-range, ilogb(most))));

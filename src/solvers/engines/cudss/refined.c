@@ -43,7 +43,7 @@ static lac_status refined_largest(lac_context *ctx, const refined_work *w, lac_a
   LAC_TRY(lac_array_reshape(ctx, x, 3, (int64_t[]){w->count, w->n, w->k}, &flat));
   LAC_TRY(lac_array_create(ctx, w->real, 2, (int64_t[]){w->count, w->k}, &most));
   LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_MAX, flat, 1u << 1, most));
-  LAC_TRY(lac_array_read(ctx, most, host));
+  LAC_TRY(lac_array_fetch(ctx, most, host));
   for (int64_t i = 0; i < w->count * w->k; i++) out[i] = creal(lac_number_get(w->real, host, i));
 done:
   lac_free(host);
