@@ -16,7 +16,16 @@ static int is_on_device(lac_context *ctx) { return !ctx->space->is_host; }
 
 enum { ROWS = 3 };
 
-typedef enum failing { TRISOLVE, TRISOLVE_BATCH, BANDED, TRIDIAGONAL, CIRCULANT, LU_ZERO, LU_INDEFINITE, KINDS } failing;
+typedef enum failing {
+  TRISOLVE,
+  TRISOLVE_BATCH,
+  BANDED,
+  TRIDIAGONAL,
+  CIRCULANT,
+  LU_ZERO,
+  LU_INDEFINITE,
+  KINDS
+} failing;
 
 static const struct {
   const char *words;

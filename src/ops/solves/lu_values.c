@@ -76,8 +76,8 @@ static lac_status lu_say_indefinite(lac_context *ctx, const char *who, const lac
   lac_status status = LAC_OK;
 
   LAC_CHECK(f->items == 1, LAC_ERR_DEFINITE,
-            "%s: matrix %lld of the batch is not positive definite: pivot %.3g in row %lld; use lac_lu or lac_ldlt", who,
-            (long long)f->item, f->number, (long long)f->place);
+            "%s: matrix %lld of the batch is not positive definite: pivot %.3g in row %lld; use lac_lu or lac_ldlt",
+            who, (long long)f->item, f->number, (long long)f->place);
   LAC_FAIL(LAC_ERR_DEFINITE, "%s: the matrix is not positive definite: pivot %.3g in row %lld; use lac_lu or lac_ldlt",
            who, f->number, (long long)f->place);
 done:

@@ -16,8 +16,8 @@ enum { NARROW_LEVELS = 64 };  // fewer levels cost less than the kernels of a sc
 static lac_status trisolve_say_zero(lac_context *ctx, const char *who, const lac_value_fault *f) {
   lac_status status = LAC_OK;
 
-  LAC_CHECK(f->items == 1, LAC_ERR_SINGULAR, "%s: the diagonal entry of row %lld is zero in item %lld of the batch", who,
-            (long long)f->place, (long long)f->item);
+  LAC_CHECK(f->items == 1, LAC_ERR_SINGULAR, "%s: the diagonal entry of row %lld is zero in item %lld of the batch",
+            who, (long long)f->place, (long long)f->item);
   LAC_FAIL(LAC_ERR_SINGULAR, "%s: the diagonal entry of row %lld is zero; the matrix is singular", who,
            (long long)f->place);
 done:
