@@ -400,6 +400,127 @@ static void maps_of_lines_are_as_on_the_host(lac_context *ctx) {
   lac_context_destroy(&cpu);
 }
 
+// -- parts, lists, Kronecker products, stacks ------------------------------------------------------------------------
+
+/// What is made of one pattern or of two, by a number.
+enum { PARTS = 20 };
+
+static lac_status make_part(lac_context *ctx, lac_pattern *const p[2], int part, built *out) {
+  int64_t rows = p[0]->rows, cols = p[0]->cols, row[200], col[200];
+  bool repeats = part == 11;
+
+  for (int64_t i = 0; i < 200; ++i) {  // backwards, some left out, or each twice
+    row[i] = rows ? repeats ? i / 2 % rows : rows - 1 - i : 0;
+    col[i] = cols ? repeats ? (i + 1) / 2 % cols : (7 * i + 3) % cols : 0;
+  }
+  switch (part) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+      return lac_pattern_triangle(ctx, p[0], part % 2 ? LAC_TRIANGLE_LOWER : LAC_TRIANGLE_UPPER,
+                                  part < 2 ? 0 : 2 * part - 5, &out->pattern, &out->map);
+    case 4:
+      return lac_pattern_triangle(ctx, p[0], LAC_TRIANGLE_LOWER, cols + 9, &out->pattern, &out->map);
+    case 5:
+      return lac_pattern_submatrix(ctx, p[0], rows / 3, rows - rows / 4, cols / 4, cols - cols / 3, &out->pattern,
+                                   &out->map);
+    case 6:
+      return lac_pattern_submatrix(ctx, p[0], 0, rows, 0, cols / 2, &out->pattern, &out->map);
+    case 7:
+      return lac_pattern_submatrix(ctx, p[0], rows / 2, rows / 2, 0, cols, &out->pattern, &out->map);
+    case 8:
+      return lac_pattern_diagonal(ctx, p[0], &out->map);
+    case 9:
+      return lac_pattern_dense(ctx, p[0], &out->map);
+    case 10:
+    case 11:
+      return lac_pattern_select(ctx, p[0], rows < 100 ? (rows + 1) / 2 : 100, row,
+                                cols % 7 && cols < 100 ? cols : cols / 3 % 20, cols % 7 || repeats ? col : NULL,
+                                &out->pattern, &out->map);
+    case 12:
+      return lac_pattern_select(ctx, p[0], 0, NULL, rows < 90 ? 1 : 0, col, &out->pattern, &out->map);
+    case 13:
+      return lac_pattern_permute(ctx, p[0], rows < 200 ? row : NULL, cols % 7 && cols < 200 ? col : NULL, &out->pattern,
+                                 &out->map);
+    case 14:
+      return lac_pattern_permute(ctx, p[0], NULL, NULL, &out->pattern, &out->map);
+    case 15:
+      return lac_pattern_kron(ctx, p[0], p[1], &out->pattern, &out->map);
+    case 18:
+      return lac_pattern_block_diag(ctx, 2, (const lac_pattern *const *)p, &out->pattern, NULL);
+    default:
+      return lac_pattern_intersection(ctx, p[0], p[1], &out->pattern, &out->map, NULL);
+  }
+}
+
+/// One part of the same patterns, made here and there; the host never has the indices of the latter.
+static void check_part(lac_context *ctx, lac_context *cpu, lac_pattern *const there[2], lac_pattern *const here[2],
+                       int part) {
+  built made[4] = {{NULL, NULL}, {NULL, NULL}, {NULL, NULL}, {NULL, NULL}};
+  lac_map *maps[4] = {NULL, NULL, NULL, NULL};
+  bool is_stack = part == 16 || part == 17;
+  if (is_stack) {  // maps of all blocks
+    lac_status (*stack)(lac_context *, int64_t, const lac_pattern *const *, lac_pattern **, lac_map **) =
+        part == 16 ? lac_pattern_hstack : lac_pattern_vstack;
+    CHECK_OK(stack(ctx, 2, (const lac_pattern *const *)there, &made[0].pattern, &maps[0]));
+    CHECK_OK(stack(cpu, 2, (const lac_pattern *const *)here, &made[1].pattern, &maps[2]));
+    check_maps(ctx, cpu, maps[0], maps[2]);
+    check_maps(ctx, cpu, maps[1], maps[3]);
+  } else {
+    CHECK_OK(make_part(ctx, there, part, &made[0]));
+    CHECK_OK(make_part(cpu, here, part, &made[1]));
+  }
+  if (lac_structure_of(ctx) && there[0]->nnz && there[1]->nnz && part != 11) {
+    CHECK(!there[0]->columns->host && !there[1]->columns->host);
+    if (made[0].pattern) CHECK(!made[0].pattern->columns->host);
+    if (made[0].map) CHECK(!made[0].map->target->host);
+  }
+  if (made[0].map) check_maps(ctx, cpu, made[0].map, made[1].map);
+  CHECK_EQ(made[0].pattern == there[0], made[1].pattern == here[0]);
+  if (made[0].pattern && made[0].pattern != there[0]) check_made(ctx, cpu, made[0].pattern, made[1].pattern);
+  for (int i = 0; i < 2; ++i) built_free(&made[i]);
+  for (int i = 0; i < 4; ++i) lac_map_destroy(&maps[i]);
+}
+
+static void parts_and_stacks_are_as_on_the_host(lac_context *ctx) {
+  static const int64_t sizes[][2] = {{1, 1}, {6, 5}, {5, 41}, {41, 5}, {90, 90}, {150, 120}};
+  static const int64_t counts[][2] = {{0, 0}, {0, 9}, {20, 30}, {700, 500}};
+  lac_context *cpu = NULL;
+  CHECK_OK(lac_context_create("cpu", 0, &cpu));
+  for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
+    for (size_t c = 0; c < COUNT_OF(counts); ++c) {
+      for (int part = 0; part < PARTS; ++part) {
+        lac_pattern *there[2], *here[2];
+        for (int i = 0; i < 2; ++i) {
+          lac_width width = all_widths[(s + c + (size_t)i) % 3];
+          there[i] = pattern_in(ctx, sizes[s][0], sizes[s][1], counts[c][i], 3 * s + c, width);
+          here[i] = pattern_in(cpu, sizes[s][0], sizes[s][1], counts[c][i], 3 * s + c, width);
+        }
+        check_part(ctx, cpu, there, here, part);
+        for (int i = 0; i < 2; ++i) lac_pattern_destroy(&there[i]), lac_pattern_destroy(&here[i]);
+      }
+    }
+  }
+  lac_context_destroy(&cpu);
+}
+
+/// What is refused is so in the host's words, and nothing is made.
+static void parts_that_do_not_fit_are_refused(lac_context *ctx) {
+  lac_pattern *p = pattern_in(ctx, 9, 7, 30, 1, LAC_WIDTH_AUTO), *q = pattern_in(ctx, 8, 7, 30, 1, LAC_WIDTH_AUTO);
+  lac_pattern *none = NULL;
+  const lac_pattern *both[] = {p, q};
+  CHECK_FAILS(lac_pattern_hstack(ctx, 2, both, &none, NULL), LAC_ERR_SHAPE, "pattern 1 has 8 rows");
+  CHECK_FAILS(lac_pattern_intersection(ctx, p, q, &none, NULL, NULL), LAC_ERR_SHAPE, "9 x 7 and b is 8 x 7");
+  CHECK_FAILS(lac_pattern_submatrix(ctx, p, 3, 2, 0, 7, &none, NULL), LAC_ERR_ARG, "rows [3, 2)");
+  CHECK_FAILS(lac_pattern_select(ctx, p, 1, (int64_t[]){9}, 0, NULL, &none, NULL), LAC_ERR_ARG, "row[0] = 9");
+  CHECK_FAILS(lac_pattern_permute(ctx, p, NULL, (int64_t[]){0, 1, 2, 3, 4, 5, 1}, &none, NULL), LAC_ERR_ARG,
+              "col[6] = 1 came before");
+  CHECK(!none);
+  lac_pattern_destroy(&p);
+  lac_pattern_destroy(&q);
+}
+
 // -- what is refused -------------------------------------------------------------------------------------------------
 
 /// Both doors refuse with the same status and the same sentence.
@@ -498,7 +619,7 @@ static void memory_that_runs_out_is_said(lac_context *ctx) {
   integers r = integers_make(ctx, LAC_I32, s->nnz, s->col), c = integers_make(ctx, LAC_I32, s->nnz, s->row);
   lac_status status = LAC_ERR_MEMORY;
   int64_t fail = 0;
-  while (status != LAC_OK && fail < 200) {
+  while (status != LAC_OK && fail < 600) {
     built made = {NULL, NULL}, flipped = {NULL, NULL};
     lac_pattern *both = NULL, *product = NULL;
     lac_memory_fail_at(++fail);
@@ -507,6 +628,12 @@ static void memory_that_runs_out_is_said(lac_context *ctx) {
     if (status == LAC_OK) status = lac_pattern_transpose(ctx, made.pattern, &flipped.pattern, &flipped.map);
     if (status == LAC_OK) status = lac_pattern_union(ctx, made.pattern, flipped.pattern, &both, NULL, NULL);
     if (status == LAC_OK) status = lac_pattern_product(ctx, made.pattern, flipped.pattern, &product);
+    for (int part = 0; part < PARTS && status == LAC_OK; ++part) {
+      built more = {NULL, NULL};
+      if (part == 16 || part == 17) continue;  // whose maps are two
+      status = make_part(ctx, (lac_pattern *[]){made.pattern, flipped.pattern}, part, &more);
+      built_free(&more);
+    }
     lac_memory_fail_at(0);
     CHECK(status == LAC_OK || status == LAC_ERR_MEMORY);
     built_free(&made);
@@ -514,7 +641,7 @@ static void memory_that_runs_out_is_said(lac_context *ctx) {
     lac_pattern_destroy(&both);
     lac_pattern_destroy(&product);
   }
-  CHECK(fail > 8 && fail < 200);
+  CHECK(fail > 8 && fail < 600);
   lac_context_clear_error(ctx);
   integers_free(&r);
   integers_free(&c);
@@ -523,5 +650,5 @@ static void memory_that_runs_out_is_said(lac_context *ctx) {
 CHECK_MAIN(random_coordinates_in_any_order, coordinates_in_canonical_order_and_backwards,
            extremes_of_repetition_and_of_gaps, dropped_entries_have_no_slot, shapes_beyond_64_bits_of_a_key,
            compressed_rows_sorted_and_not, pairs_are_as_on_the_host, maps_of_lines_are_as_on_the_host,
-           bad_indices_are_named_as_on_the_host, bad_offsets_are_named_as_on_the_host,
-           patterns_born_elsewhere_are_like_others, memory_that_runs_out_is_said)
+           parts_and_stacks_are_as_on_the_host, parts_that_do_not_fit_are_refused, bad_indices_are_named_as_on_the_host,
+           bad_offsets_are_named_as_on_the_host, patterns_born_elsewhere_are_like_others, memory_that_runs_out_is_said)
