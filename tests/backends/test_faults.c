@@ -10,7 +10,12 @@
 #include "kernels/kernels.h"
 #include "support/check.h"
 
-static int is_on_device(lac_context *ctx) { return !ctx->space->is_host; }
+/// Whether this is a test of what the context is not; then it is said to be skipped.
+static bool skips(lac_context *ctx, bool needs_device, const char *why) {
+  bool is_skipped = ctx->space->is_host == needs_device;
+  if (is_skipped) check_skip(why);
+  return is_skipped;
+}
 
 // -- calls that fail -------------------------------------------------------------------------------------------------
 
@@ -117,7 +122,7 @@ static lac_status harmless(lac_context *ctx, const world *w) {
 }
 
 static void the_next_call_raises_what_a_call_left(lac_context *ctx) {
-  if (!is_on_device(ctx)) return check_skip("calls of the host raise their errors themselves");
+  if (skips(ctx, true, "calls of the host raise their errors themselves")) return;
   world w = world_open(ctx);
   for (failing kind = 0; kind < KINDS; ++kind) {
     lac_array *values = values_of(ctx, kind), *out = NULL;
@@ -131,7 +136,7 @@ static void the_next_call_raises_what_a_call_left(lac_context *ctx) {
 }
 
 static void reading_raises_and_shows_nan(lac_context *ctx) {
-  if (!is_on_device(ctx)) return check_skip("calls of the host raise their errors themselves");
+  if (skips(ctx, true, "calls of the host raise their errors themselves")) return;
   world w = world_open(ctx);
   for (failing kind = 0; kind < KINDS; ++kind) {
     lac_array *values = values_of(ctx, kind), *out = NULL;
@@ -146,7 +151,7 @@ static void reading_raises_and_shows_nan(lac_context *ctx) {
 }
 
 static void synchronising_raises_and_derivatives_do(lac_context *ctx) {
-  if (!is_on_device(ctx)) return check_skip("calls of the host raise their errors themselves");
+  if (skips(ctx, true, "calls of the host raise their errors themselves")) return;
   world w = world_open(ctx);
   lac_array *values = values_of(ctx, TRISOLVE), *out = NULL;
   lac_tape *tape = NULL;
@@ -171,7 +176,7 @@ static void synchronising_raises_and_derivatives_do(lac_context *ctx) {
 }
 
 static void the_first_error_wins_and_what_was_started_before_is_forgotten(lac_context *ctx) {
-  if (!is_on_device(ctx)) return check_skip("calls of the host raise their errors themselves");
+  if (skips(ctx, true, "calls of the host raise their errors themselves")) return;
   world w = world_open(ctx);
   lac_array *first = values_of(ctx, BANDED), *second = values_of(ctx, CIRCULANT), *x = NULL, *y = NULL;
 
@@ -191,7 +196,7 @@ static void the_first_error_wins_and_what_was_started_before_is_forgotten(lac_co
 }
 
 static void contexts_keep_their_errors_unless_they_share(lac_context *ctx) {
-  if (!is_on_device(ctx)) return check_skip("calls of the host raise their errors themselves");
+  if (skips(ctx, true, "calls of the host raise their errors themselves")) return;
   world w = world_open(ctx);
   lac_array *values = values_of(ctx, BANDED), *x = NULL;
   lac_context *other = NULL;
@@ -215,7 +220,7 @@ static void contexts_keep_their_errors_unless_they_share(lac_context *ctx) {
 }
 
 static void calls_whose_values_may_fail_neither_copy_nor_wait(lac_context *ctx) {
-  if (!is_on_device(ctx)) return check_skip("only a device can be waited for");
+  if (skips(ctx, true, "only a device can be waited for")) return;
   world w = world_open(ctx);
   for (failing kind = 0; kind < KINDS; ++kind) {
     double eye[8] = {2, 2, 1, 2, 1, 1, 1, 1};
@@ -250,7 +255,7 @@ static lac_status leave_fault(lac_context *ctx) {
 }
 
 static void operators_reads_and_solves_look_once(lac_context *ctx) {
-  if (is_on_device(ctx)) return check_skip("the tests of the device's own faults are above");
+  if (skips(ctx, false, "the tests of the device's own faults are above")) return;
   const lac_backend *sound = ctx->backend;
   lac_backend leaving = *sound;
   world w = world_open(ctx);
@@ -288,7 +293,7 @@ static void operators_reads_and_solves_look_once(lac_context *ctx) {
 
 /// Errors of values on the host: within the call, and no word of them afterwards.
 static void calls_of_the_host_raise_within(lac_context *ctx) {
-  if (is_on_device(ctx)) return check_skip("calls of a device raise errors of values later");
+  if (skips(ctx, false, "calls of a device raise errors of values later")) return;
   world w = world_open(ctx);
   for (failing kind = 0; kind < KINDS; ++kind) {
     lac_array *values = values_of(ctx, kind), *out = NULL;
