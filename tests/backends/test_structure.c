@@ -614,6 +614,58 @@ static void patterns_born_elsewhere_are_like_others(lac_context *ctx) {
   integers_free(&c);
 }
 
+/// Solves with the triangles of a square pattern, whose levels are found where it lies; beside the host's.
+static void check_triangle(lac_context *ctx, lac_context *cpu, lac_pattern *const pattern[2], lac_triangle triangle) {
+  lac_context *const contexts[2] = {ctx, cpu};
+  int64_t rows = pattern[0]->rows;
+  lac_pattern *part[2] = {NULL, NULL};
+  double *x[2];
+  for (int side = 0; side < 2; ++side) {
+    CHECK_OK(lac_pattern_triangle(contexts[side], pattern[side], triangle, triangle == LAC_TRIANGLE_LOWER ? -1 : 1,
+                                  &part[side], NULL));
+  }
+  FOR_SIDES(form) {
+    for (int side = 0; side < 2; ++side) {
+      size_t count = (size_t)part[side]->nnz;
+      lac_array *a = NULL, *b = NULL, *out = NULL;
+      double *values = scratch((count + 1) * sizeof *values), *right = scratch((size_t)rows * sizeof *right);
+      random_state r = random_start(9);
+      for (size_t i = 0; i < count; ++i) values[i] = (random_unit(&r) - 0.5) / 8;
+      for (int64_t i = 0; i < rows; ++i) right[i] = random_unit(&r);
+      lac_context *here = contexts[side];
+      x[side] = scratch((size_t)rows * sizeof **x);
+      CHECK_OK(lac_array_from(here, LAC_F64, 1, &part[side]->nnz, values, LAC_OWNERSHIP_COPY, &a));
+      CHECK_OK(lac_array_from(here, LAC_F64, 2, (int64_t[]){rows, 1}, right, LAC_OWNERSHIP_COPY, &b));
+      CHECK_OK(lac_run_trisolve(here, part[side], a, b, triangle, LAC_DIAGONAL_UNIT, form, &out));
+      CHECK_OK(lac_array_read(here, out, x[side]));
+      lac_array_destroy(&a), lac_array_destroy(&b), lac_array_destroy(&out);
+    }
+    for (int64_t i = 0; i < rows; ++i) CHECK_NEAR(x[0][i], x[1][i], 1e-10);
+  }
+  if (lac_structure_of(ctx)) CHECK(!part[0]->columns->host && !pattern[0]->columns->host);
+  lac_pattern_destroy(&part[0]);
+  lac_pattern_destroy(&part[1]);
+}
+
+static void triangles_born_elsewhere_are_solved_there(lac_context *ctx) {
+  static const int64_t sizes[][2] = {{40, 200}, {300, 3000}, {5000, 30000}, {70000, 300000}};
+  lac_context *cpu = NULL;
+  CHECK_OK(lac_context_create("cpu", 0, &cpu));
+  for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
+    for (int w = 0; w < 3; ++w) {
+      size_t mark = scratch_mark();
+      lac_pattern *both[2] = {pattern_in(ctx, sizes[s][0], sizes[s][0], sizes[s][1], s, all_widths[w]),
+                              pattern_in(cpu, sizes[s][0], sizes[s][0], sizes[s][1], s, all_widths[w])};
+      check_triangle(ctx, cpu, both, LAC_TRIANGLE_LOWER);
+      check_triangle(ctx, cpu, both, LAC_TRIANGLE_UPPER);
+      lac_pattern_destroy(&both[0]);
+      lac_pattern_destroy(&both[1]);
+      scratch_release(mark);
+    }
+  }
+  lac_context_destroy(&cpu);
+}
+
 static void memory_that_runs_out_is_said(lac_context *ctx) {
   const sketch *s = sketch_square(20, 0.3, 1);
   integers r = integers_make(ctx, LAC_I32, s->nnz, s->col), c = integers_make(ctx, LAC_I32, s->nnz, s->row);
@@ -651,4 +703,5 @@ CHECK_MAIN(random_coordinates_in_any_order, coordinates_in_canonical_order_and_b
            extremes_of_repetition_and_of_gaps, dropped_entries_have_no_slot, shapes_beyond_64_bits_of_a_key,
            compressed_rows_sorted_and_not, pairs_are_as_on_the_host, maps_of_lines_are_as_on_the_host,
            parts_and_stacks_are_as_on_the_host, parts_that_do_not_fit_are_refused, bad_indices_are_named_as_on_the_host,
-           bad_offsets_are_named_as_on_the_host, patterns_born_elsewhere_are_like_others, memory_that_runs_out_is_said)
+           bad_offsets_are_named_as_on_the_host, patterns_born_elsewhere_are_like_others,
+           triangles_born_elsewhere_are_solved_there, memory_that_runs_out_is_said)

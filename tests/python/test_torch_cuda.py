@@ -302,7 +302,7 @@ def test_solves_are_captured_and_a_replay_that_fails_is_raised_cuda():
         return (
             lt.trisolve(p, values, b),
             lt.lu_values(square, lu_values),
-            lt.banded_solve(1, 1, band, b),
+            lt.banded_solve((1, 1), band, b),
             lt.circulant_solve(circulant, b),
         )
 

@@ -27,7 +27,7 @@ lac_status lac_lu_infer(lac_call *c) {
   const lac_pattern *p = c->patterns[0];
   const lac_map *steps = c->object;
 
-  LAC_TRY(lac_pattern_require_host(ctx, p, c->op->name));
+  LAC_TRY(lac_pattern_require_scalar(ctx, p, c->op->name));
   LAC_CHECK(!steps || (steps->object.kind == &lac_map_kind && steps->inputs == p->rows), LAC_ERR_ARG,
             "%s: the object must be a map of the %lld steps to rows (lac_pattern_fill), or absent", c->op->name,
             (long long)p->rows);

@@ -20,6 +20,16 @@ typedef struct cuda_solve_words {
   uint64_t ticket;  // the last that was taken; all ones: none yet
 } cuda_solve_words;
 
+/// The level of each row, whose highest goes to words->highest. Entries of the other triangle and of the diagonal do not
+/// count.
+typedef struct cuda_level_words {
+  uint64_t ticket;  // as in cuda_solve_words
+  int32_t highest;  // -1: there are no rows
+  int32_t rest;
+} cuda_level_words;
+cudaError_t cuda_launch_levels(cudaStream_t stream, const cuda_rows *rows, int is_lower, int32_t *level,
+                               cuda_level_words *words);
+
 /// op(T) x = b, T triangular and its rows walked as those of op(T).
 typedef struct cuda_trisolve_job {
   lac_dtype dtype;
