@@ -218,6 +218,9 @@ def test_patterns_of_cuda_indices_equal_those_of_the_host(kind):
     offsets, columns, _ = here.structure()
     rows = lacuna.Pattern.from_csr(*(torch.tensor(t, dtype=kind).cuda() for t in (offsets, columns)), (50, 70))
     assert rows.same(here) and rows.entries.is_identity
+    offsets, columns, _ = here.transpose()[0].structure()
+    cols = lacuna.Pattern.from_csc(*(torch.tensor(t, dtype=kind).cuda() for t in (offsets, columns)), (50, 70))
+    assert cols.same(here) and (cols.entries.target == here.transpose()[0].transpose()[1].target).all()
 
 
 def test_bad_cuda_indices_are_named_as_on_the_host():
@@ -253,7 +256,7 @@ def test_solve_operator_cuda():
 
 
 def triangle():
-    """The pattern of a lower triangle of 3 rows, good values for it, and values with a zero on the diagonal of row 1."""
+    """A lower triangle of 3 rows, good values for it, and values with a zero on the diagonal of row 1."""
     p = lacuna.Pattern.from_coo([0, 1, 2, 2], [0, 1, 1, 2], (3, 3))
     good, bad = (torch.tensor([2.0, d, 1.0, 2.0], dtype=torch.float64) for d in (4.0, 0.0))
     return p, good.cuda(), bad.cuda(), torch.ones(3, 1, dtype=torch.float64).cuda()

@@ -23,6 +23,8 @@ lac_status cuda_structure_read(lac_context *ctx, cuda_scope scope, cudaError_t e
 /// The slots of lac_structure_kernels by the same names.
 lac_status cuda_structure_select(lac_context *ctx, const lac_pattern *a, const lac_window *w, lac_width width,
                                  lac_buffer **offsets, lac_buffer **columns, lac_buffer **target);
+lac_status cuda_structure_products(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_buffer **row,
+                                   lac_buffer **col);
 lac_status cuda_structure_kron(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_width width,
                                lac_buffer **offsets, lac_buffer **columns, lac_buffer **target);
 lac_status cuda_structure_stack(lac_context *ctx, const lac_stacking *s, lac_buffer **offsets, lac_buffer **columns,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file structure_parts.c
-/// Parts, pairs and stacks of patterns on the device (core/pattern/structure.h).
+/// Parts, products, pairs and stacks of patterns on the device (core/pattern/structure.h).
 ///
 ///     select    each entry says whether it stays; a sum over these tells its slot
+///     products  a sum over the entries of A says where the products of each begin; each product finds its entry by
+///               bisection
 ///     kron      slots are known in closed form
 ///     stack     a sum over the lengths of rows says where each row begins; the blocks go there one after the other
 
@@ -128,6 +130,66 @@ lac_status cuda_structure_select(lac_context *ctx, const lac_pattern *a, const l
   *target = s.target, s.target = NULL;
 done:
   selecting_close(ctx, &s);
+  return status;
+}
+
+// -- products --------------------------------------------------------------------------------------------------------
+
+/// A and B where kernels reach them, and where the products of each entry of A begin.
+typedef struct multiplying {
+  cuda_rows a, b;
+  cuda_index rows_of;
+  cuda_scratch memory;
+  cuda_integers starts;  // one more than A has entries: the last is the number of products
+} multiplying;
+
+static lac_status multiplying_open(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, multiplying *m) {
+  lac_status status = LAC_OK;
+  const lac_buffer *rows_of = NULL;
+  size_t starts = rounded((size_t)(a->nnz + 1) * sizeof(int64_t)), sums;
+  cuda_scope scope;
+
+  LAC_TRY(cuda_rows_of(ctx, a, false, &m->a));
+  LAC_TRY(cuda_rows_of(ctx, b, false, &m->b));
+  LAC_TRY(lac_pattern_rows_of(ctx, a, &rows_of));
+  LAC_TRY(cuda_index_of(ctx, rows_of, &m->rows_of));
+  scope = cuda_begin(ctx);
+  sums = cuda_slots_scratch(a->nnz + 1, LAC_I64);
+  cuda_leave(scope);
+  LAC_TRY(cuda_scratch_take(ctx, "pattern", starts + sums, &m->memory));
+  m->starts = (cuda_integers){m->memory.data, LAC_I64};
+  scope = cuda_begin(ctx);
+  LAC_TRY(cuda_end(ctx, scope,
+                   cuda_launch_starts(ctx->stream, a->nnz, m->a.columns, m->b.offsets, m->memory.data,
+                                      (char *)m->memory.data + starts, sums),
+                   "pattern"));
+done:
+  return status;
+}
+
+lac_status cuda_structure_products(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_buffer **row,
+                                   lac_buffer **col) {
+  lac_status status = LAC_OK;
+  multiplying m = {.memory = {NULL, 0}};
+  lac_buffer *made_row = NULL, *made_col = NULL;
+  cuda_integers to_row, to_col;
+  cudaError_t error;
+  cuda_scope scope;
+  int64_t count = 0;
+
+  LAC_TRY(multiplying_open(ctx, a, b, &m));
+  LAC_TRY(ctx->backend->download(ctx, &count, (const int64_t *)m.starts.data + a->nnz, sizeof count));
+  LAC_TRY(cuda_structure_create(ctx, a->columns->type, count, &made_row, &to_row));
+  LAC_TRY(cuda_structure_create(ctx, b->columns->type, count, &made_col, &to_col));
+  scope = cuda_begin(ctx);
+  error = cuda_launch_products(ctx->stream, count, a->nnz, (cuda_index){m.starts.data, m.starts.type}, m.rows_of,
+                               m.a.columns, m.b.offsets, m.b.columns, to_row, to_col);
+  LAC_TRY(cuda_structure_finish(ctx, scope, error, "pattern", &made_row, row));
+  *col = made_col, made_col = NULL;
+done:
+  cuda_scratch_release(ctx, &m.memory);
+  lac_object_release(made_row);
+  lac_object_release(made_col);
   return status;
 }
 

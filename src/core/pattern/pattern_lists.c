@@ -157,8 +157,8 @@ done:
   return status;
 }
 
-/// Lists in which no index comes twice: each entry of A goes to one place, which coordinates tell. `target` has the slot
-/// of B for each of A.
+/// Lists in which no index comes twice: each entry of A goes to one place, which coordinates tell. `target` has the
+/// slot of B for each of A.
 static lac_status lists_build(lac_context *ctx, const lists_task *t, lac_pattern **out, lac_buffer **target) {
   lac_status status = LAC_OK;
   const lac_structure_kernels *there = lac_structure_of(ctx);

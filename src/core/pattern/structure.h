@@ -3,9 +3,9 @@
 /// Structure that is made where its indices lie: the loops over integers that a backend has on its device.
 ///
 /// Patterns, transposes, parts, pairs, stacks, products and the groups of maps are composed of these in core/pattern,
-/// which keeps the sentences and the policy. A backend without a table (lac_backend.structure is NULL) works on the host, where
-/// core/pattern has the same loops for threads. Results are complete, for every stream, when a function returns; what
-/// steers (counts, the first fault) is read there and nowhere else.
+/// which keeps the sentences and the policy. A backend without a table (lac_backend.structure is NULL) works on the
+/// host, where core/pattern has the same loops for threads. Results are complete, for every stream, when a function
+/// returns; what steers (counts, the first fault) is read there and nowhere else.
 
 #ifndef LACUNA_CORE_PATTERN_STRUCTURE_H
 #define LACUNA_CORE_PATTERN_STRUCTURE_H

@@ -20,8 +20,8 @@ typedef struct cuda_solve_words {
   uint64_t ticket;  // the last that was taken; all ones: none yet
 } cuda_solve_words;
 
-/// The level of each row, whose highest goes to words->highest. Entries of the other triangle and of the diagonal do not
-/// count.
+/// The level of each row, whose highest goes to words->highest. Entries of the other triangle and of the diagonal do
+/// not count.
 typedef struct cuda_level_words {
   uint64_t ticket;  // as in cuda_solve_words
   int32_t highest;  // -1: there are no rows
