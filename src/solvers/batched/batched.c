@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file batched.c
+/// Many small systems of one structure: LU by lists (kernels/listed.h), a block of threads to a matrix, all of them in
+/// one launch.
+///
+/// Rows and columns are eliminated in an order that keeps L\U sparse, with the diagonal for pivots, whatever the values
+/// are. So every solve is refined and measured (measured/), and where a factor gives cause (pivots that are small
+/// relative to others) a system with random numbers is solved too: it grows by the condition of the matrix. Where that
+/// leaves a doubt, the partner, a direct factor that chooses its pivots, serves. Determinants and inverses are the
+/// partner's too.
+
+#include <stdio.h>
+
+#include "solvers/batched/plan.h"
+#include "solvers/measured/probe.h"
+#include "solvers/vectors.h"
+
+/// The part of a core.
+typedef struct batched_core {
+  lac_listed_lu *list;
+  int64_t products;
+} batched_core;
+
+/// The part of a factor.
+typedef struct batched_factor {
+  lac_array *lu;             // [*batch, entries + 1]
+  _Atomic double condition;  // from below; 0: not yet known
+  atomic_bool has_failed;    // the partner solves
+} batched_factor;
+
+static const batched_core *batched_core_of(const lac_factor *f) { return f->core->part; }
+static batched_factor *batched_of(const lac_factor *f) { return f->part; }
+
+// -- cores -----------------------------------------------------------------------------------------------------------
+
+static lac_status batched_analyse(lac_context *ctx, lac_solver_core *core) {
+  lac_status status = LAC_OK;
+  batched_core *c = NULL;
+
+  LAC_ALLOC(c, 1);
+  core->part = c;
+  LAC_CHECK(core->rows <= LAC_BATCHED_ROWS, LAC_ERR_UNSUPPORTED,
+            "lac_solver_create: method = \"batched\" is for small systems, of %d unknowns at most, and this has %lld; "
+            "use method = \"auto\"",
+            LAC_BATCHED_ROWS, (long long)core->rows);
+  LAC_TRY(lac_batched_plan(ctx, core->pattern, core->options.ordering, &c->products, &c->list));
+  LAC_CHECK(c->list, LAC_ERR_UNSUPPORTED,
+            "lac_solver_create: method = \"batched\" is for small systems, of %d products in an elimination at most, "
+            "and this takes %lld; use method = \"auto\"",
+            LAC_BATCHED_PRODUCTS, (long long)c->products);
+done:
+  return status;
+}
+
+static void batched_forget(lac_solver_core *core) {
+  batched_core *c = core->part;
+  if (!c) return;
+  lac_batched_plan_destroy(&c->list);
+  lac_free(c);
+  core->part = NULL;
+}
+
+/// Products are counted as they are by the other direct methods: those of one triangle twice, as flops.
+static void batched_tell(const batched_core *c, lac_report *report) {
+  report->ordering = "fill-reducing";
+  report->factor_nnz = c->list->entries;
+  report->flops = 2 * (double)c->products;
+}
+
+static void batched_foresee(const lac_solver_core *core, lac_report *report) {
+  report->method = core->table->name;
+  report->reason = core->why;
+  batched_tell(core->part, report);
+  report->factor_bytes = -1;
+  report->work_bytes = -1;
+}
+
+static bool batched_is_here(const lac_context *ctx, const lac_solver_table *table, const lac_solver_core *core) {
+  (void)table, (void)core;
+  return ctx->kernels->listed_lu && ctx->kernels->listed_solve && ctx->kernels->survey;
+}
+
+// -- factors ---------------------------------------------------------------------------------------------------------
+
+/// What L\U of all matrices takes, before it is taken.
+static lac_status batched_check_room(lac_context *ctx, lac_factor *f) {
+  lac_status status = LAC_OK;
+  int64_t most = f->core->options.max_bytes;
+  double bytes = (double)f->items * (double)(batched_core_of(f)->list->entries + 1) * (double)lac_dtype_size(f->meta.dtype);
+
+  f->shortage = LAC_SHORT_FORESEEN;
+  LAC_CHECK(most <= 0 || bytes <= (double)most, LAC_ERR_MEMORY,
+            "%s: the factors of %lld matrices take %.3g bytes, and max_bytes is %lld; raise it, or solve fewer at a time",
+            f->function, (long long)f->items, bytes, (long long)most);
+  f->shortage = LAC_SHORT_OF_NOTHING;
+done:
+  return status;
+}
+
+/// L\U of all matrices; *share is the least of the smallest pivots relative to the largest of their matrices.
+static lac_status batched_eliminate(lac_context *ctx, lac_factor *f, double *share) {
+  lac_status status = LAC_OK;
+  const lac_listed_lu *list = batched_core_of(f)->list;
+  lac_meta meta = f->meta;
+  lac_array *shares = NULL, *least = NULL;
+
+  meta.shape[meta.ndim - 1] = list->entries + 1;
+  LAC_TRY(lac_array_make(ctx, &meta, &batched_of(f)->lu));
+  LAC_TRY(lac_array_create(ctx, LAC_F64, 1, &f->items, &shares));
+  LAC_TRY(lac_array_create(ctx, LAC_F64, 0, NULL, &least));
+  LAC_TRY(ctx->kernels->listed_lu(ctx, list, f->values, batched_of(f)->lu, shares));
+  LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_MIN, shares, 1, least));
+  LAC_TRY(lac_array_read(ctx, least, share));
+done:
+  lac_array_destroy(&shares);
+  lac_array_destroy(&least);
+  return status;
+}
+
+/// A solve as lac_measured_solve asks for it.
+typedef struct batched_job {
+  const lac_factor *f;
+  lac_form form;
+  const lac_meta *x;  // of the solution; NULL: as the matrices, with one column
+} batched_job;
+
+/// lac_measured_apply: arrays [count, n, k].
+static lac_status batched_apply(lac_context *ctx, const void *self, const lac_array *b, lac_array *x) {
+  lac_status status = LAC_OK;
+  const batched_job *job = self;
+  const lac_factor *f = job->f;
+  lac_array *right = NULL, *left = NULL;
+  lac_meta meta = f->meta;
+
+  if (!job->x) meta.shape[meta.ndim - 1] = f->core->rows, meta.shape[meta.ndim++] = 1;
+  if (job->x) meta = *job->x;
+  LAC_TRY(lac_array_reshape(ctx, (lac_array *)b, meta.ndim, meta.shape, &right));
+  LAC_TRY(lac_array_reshape(ctx, x, meta.ndim, meta.shape, &left));
+  LAC_TRY(ctx->kernels->listed_solve(ctx, batched_core_of(f)->list, job->form, batched_of(f)->lu, right, left));
+done:
+  lac_array_destroy(&right);
+  lac_array_destroy(&left);
+  return status;
+}
+
+/// Whether digits are certain, by a probe of all matrices.
+static lac_status batched_probe(lac_context *ctx, const lac_factor *f, bool *is_good) {
+  lac_status status = LAC_OK;
+  batched_job job = {f, LAC_PLAIN, NULL};
+  lac_measured probe = {0};
+  double condition;
+
+  LAC_TRY(lac_measured_probe(ctx, f, batched_apply, &job, &probe));
+  condition = lac_measured_condition(f, &probe);
+  atomic_store(&batched_of(f)->condition, condition);
+  *is_good = !lac_measured_is_bad(f, probe.error) && lac_measured_is_settled(f, condition, probe.error, 0);
+done:
+  return status;
+}
+
+static lac_status batched_judge(lac_context *ctx, const lac_factor *f, double share, bool *is_good) {
+  *is_good = share > 0;
+  return *is_good && share < lac_measured_cause(f) ? batched_probe(ctx, f, is_good) : LAC_OK;
+}
+
+static lac_status batched_make(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
+  lac_status status = LAC_OK;
+  batched_factor *d = NULL;
+  lac_surveyed seen = {0};
+  const lac_factor *partner = NULL;
+  double share = 0;
+  bool is_good = false;
+
+  (void)like;
+  LAC_ALLOC(d, 1);
+  f->part = d;
+  lac_factor_say(f, "LU of each matrix by a block of threads, all of them at once");
+  if (f->items == 0 || f->core->rows == 0) goto done;
+  LAC_TRY(batched_check_room(ctx, f));
+  LAC_TRY(lac_surveyed_make(ctx, f, a, &seen));
+  LAC_TRY(batched_eliminate(ctx, f, &share));
+  LAC_TRY(batched_judge(ctx, f, share, &is_good));
+  if (is_good) goto done;
+  atomic_store(&d->has_failed, true);
+  lac_array_destroy(&d->lu);
+  lac_factor_say(f, ", which was inaccurate: a direct factor that chooses its pivots serves");
+  LAC_TRY(lac_factor_partner(ctx, f, NULL, &partner));
+done:
+  lac_surveyed_drop(&seen);
+  return status;
+}
+
+static void batched_destroy(lac_factor *f) {
+  batched_factor *d = f->part;
+  if (!d) return;
+  lac_array_destroy(&d->lu);
+  lac_free(d);
+  f->part = NULL;
+}
+
+// -- solves ----------------------------------------------------------------------------------------------------------
+
+/// Whether digits of a solution are certain; by a probe, where it gives cause.
+static lac_status batched_certify(lac_context *ctx, const lac_factor *f, const lac_measured *solved, bool *is_certain) {
+  lac_status status = LAC_OK;
+  double known = 0;
+
+  *is_certain = true;
+  if (solved->growth <= lac_measured_growth(f)) goto done;
+  if (atomic_load(&batched_of(f)->condition) == 0) LAC_TRY(batched_probe(ctx, f, is_certain));
+  known = atomic_load(&batched_of(f)->condition);
+  *is_certain = *is_certain && lac_measured_is_settled(f, known > solved->growth ? known : solved->growth,
+                                                        solved->error, 0);
+done:
+  return status;
+}
+
+/// *is_done: the solution is good, and certain where that is asked for.
+static lac_status batched_solve_here(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, bool *is_done) {
+  lac_status status = LAC_OK;
+  batched_job own = {f, job->form, &job->x->meta};
+  lac_measured_system system = {.pattern = f->core->pattern,
+                                .values = f->values,
+                                .form = job->form,
+                                .x = job->x,
+                                .apply = batched_apply,
+                                .self = &own};
+  lac_measured solved = {0};
+  lac_array *b = NULL;
+
+  *is_done = false;
+  if (job->judged_from > 0 || atomic_load(&batched_of(f)->has_failed)) goto done;  // a part of x is judged by others
+  LAC_TRY(lac_batch_spread(ctx, job->batch, 1, job->b, &b));
+  system.b = b;
+  LAC_TRY(lac_measured_solve(ctx, &system, &solved));
+  *is_done = !lac_measured_is_bad(f, solved.error);
+  if (*is_done && job->judged_from == 0) LAC_TRY(batched_certify(ctx, f, &solved, is_done));
+done:
+  lac_array_destroy(&b);
+  return status;
+}
+
+static lac_status batched_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
+                                lac_solve_report *report) {
+  lac_status status = LAC_OK;
+  const lac_factor *partner = NULL;
+  bool is_done = job->x->count == 0;
+
+  *report = (lac_solve_report){.ending = LAC_ENDING_CONVERGED, .residual = LAC_UNMEASURED};
+  snprintf(report->reason, sizeof report->reason, "solved by a direct factor");
+  if (!is_done) LAC_TRY(batched_solve_here(ctx, f, job, &is_done));
+  if (is_done) goto done;
+  LAC_TRY(lac_factor_partner(ctx, f, NULL, &partner));
+  if (job->judged_from <= 0) atomic_store(&batched_of(f)->has_failed, true);
+  LAC_TRY(partner->table->solve(ctx, partner, job, report));
+done:
+  return status;
+}
+
+static void batched_report(const lac_factor *f, lac_report *report) {
+  const batched_core *c = batched_core_of(f);
+  const batched_factor *d = f->part;
+
+  batched_tell(c, report);
+  report->method = f->core->table->name;
+  report->factor_nnz *= f->items;
+  report->flops *= (double)f->items;
+  report->factor_bytes = lac_factor_bytes_of(f->core, f->meta.dtype, f->items, d->lu ? (int64_t)lac_array_bytes(d->lu) : 0);
+}
+
+const lac_solver_table lac_kind_batched = {.name = "batched",
+                                           .flags = LAC_DIRECT_FLAGS | LAC_READS_ORDERING,
+                                           .analyse = batched_analyse,
+                                           .forget = batched_forget,
+                                           .foresee = batched_foresee,
+                                           .is_here = batched_is_here,
+                                           .factor = batched_make,
+                                           .solve = batched_solve,
+                                           .partner = lac_partner_direct,
+                                           .report = batched_report,
+                                           .destroy = batched_destroy};
