@@ -81,8 +81,9 @@ class Solver(Handle):
     """The analysis of a pattern. It keeps the factors of values that it has just seen and knows them again.
 
     method: "auto" (the cheapest that fits the pattern and the values), "direct" (the same without iterating), or by
-    name "diagonal", "triangular", "banded", "cholesky", "ldlt", "lu", "block_lu", "column_lu", "pivoting_lu", or an
-    engine where it is installed: "cholmod", "umfpack", "klu", "mumps". ordering: "auto", "amd", "metis" (nested
+    name "diagonal", "triangular", "banded", "cholesky", "ldlt", "lu", "block_lu", "column_lu", "pivoting_lu",
+    "batched" (small matrices, many of them, on a CUDA device), or an engine where it is installed: "cholmod",
+    "umfpack", "klu", "mumps", "cudss". ordering: "auto", "amd", "metis" (nested
     dissection, where METIS is installed), "natural". A system that is singular to working precision is a SingularError:
     give its null_space, or add to its diagonal; accept_singular=True takes what comes, with an AccuracyWarning. Values
     count as Hermitian where a_ij and conj(a_ji) differ by 8 roundings of the larger or of the root of |a_ii a_jj|;

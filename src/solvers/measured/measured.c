@@ -10,6 +10,7 @@
 #include "solvers/measured/measured.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/number_at.h"
 
@@ -70,10 +71,10 @@ static lac_status measured_open(lac_context *ctx, const lac_measured_system *a, 
   int64_t columns;
 
   *w = (measured_work){.a = a,
-                      .count = a->b->meta.shape[0],
-                      .n = a->b->meta.shape[1],
-                      .k = a->b->meta.shape[2],
-                      .real = lac_dtype_real(a->b->meta.dtype)};
+                       .count = a->b->meta.shape[0],
+                       .n = a->b->meta.shape[1],
+                       .k = a->b->meta.shape[2],
+                       .real = lac_dtype_real(a->b->meta.dtype)};
   columns = w->count * w->k;
   LAC_ALLOC(w->largest, 5 * columns);
   w->error = w->largest + columns, w->growth = w->error + columns;
@@ -105,7 +106,7 @@ done:
 
 /// r = A x - b, and of each column its error and growth.
 static lac_status measured_measure(lac_context *ctx, const measured_work *w, const lac_array *x, lac_array *r,
-                                  double *error, double *growth) {
+                                   double *error, double *growth) {
   lac_status status = LAC_OK;
   lac_array *scale = NULL, *size = NULL, *share = NULL, *flat = NULL;
 
@@ -236,6 +237,8 @@ lac_status lac_measured_solve(lac_context *ctx, const lac_measured_system *a, la
     out->error = fmax(out->error, w.error[i]);
     out->growth = fmax(out->growth, w.growth[i]);
   }
+  if (a->errors) memcpy(a->errors, w.error, (size_t)(w.count * w.k) * sizeof *a->errors);
+  if (a->growths) memcpy(a->growths, w.growth, (size_t)(w.count * w.k) * sizeof *a->growths);
 done:
   measured_close(&w);
   return status;

@@ -19,6 +19,7 @@ typedef struct lac_measured_system {
   lac_array *x;        // [*joint batch, n, k]
   lac_measured_apply *apply;
   const void *self;
+  double *errors, *growths;  // of each of count k columns, as below; NULL: they are not asked for
 } lac_measured_system;
 
 /// What came of it, over the columns whose b is finite.

@@ -13,9 +13,10 @@
 double lac_measured_cause(const lac_factor *f);
 double lac_measured_growth(const lac_factor *f);
 
-/// Solve for random numbers: they reach into every null space, and grow by about the condition.
+/// Solve for random numbers: they reach into every null space, and grow by about the condition. `each` is NULL or gets
+/// what came of each matrix.
 lac_status lac_measured_probe(lac_context *ctx, const lac_factor *f, lac_measured_apply *apply, const void *self,
-                              lac_measured *out);
+                              lac_measured *each, lac_measured *out);
 double lac_measured_condition(const lac_factor *f, const lac_measured *probe);
 
 /// Whether an error is too bad to hand out.

@@ -10,24 +10,13 @@
 typedef struct listed_job {
   const lac_listed_lu *list;
   lac_form form;
-  int64_t nnz, k;  // entries of A, columns
+  int64_t nnz, k;     // entries of A, columns
   const void *a, *b;  // values, or L\U and right-hand sides
   void *out;
   double *share;
   lac_batch batch;  // of L\U and x
   atomic_bool *out_of_memory;
 } listed_job;
-
-/// A product: two entries, or an entry and an unknown.
-typedef struct listed_product {
-  uint32_t left, right;
-} listed_product;
-
-static inline listed_product listed_pair(const lac_worklist *w, int64_t at) {
-  uint64_t both = w->pairs->type == LAC_I32 ? ((const uint32_t *)w->pairs->host)[at]
-                                            : ((const uint64_t *)w->pairs->host)[at];
-  return (listed_product){(uint32_t)(both & ((UINT64_C(1) << w->shift) - 1)), (uint32_t)(both >> w->shift)};
-}
 
 #define KERNEL_FILE "backends/cpu/solves/listed_kernel.h"
 #include "backends/cpu/base/instantiate.h"
@@ -63,8 +52,8 @@ lac_status cpu_listed_solve(lac_context *ctx, const lac_listed_lu *list, lac_for
 
   lac_batch_init(&job.batch, 2, metas, (const int[]){1, 2});
   cpu_split(cpu_threads(ctx, columns * list->entries), columns, 1, listed_solves[x->meta.dtype], &job);
-  LAC_CHECK(!atomic_load(&out_of_memory), LAC_ERR_MEMORY, "lac_factor_solve: out of memory for a column of %lld numbers",
-            (long long)list->n);
+  LAC_CHECK(!atomic_load(&out_of_memory), LAC_ERR_MEMORY,
+            "lac_factor_solve: out of memory for a column of %lld numbers", (long long)list->n);
 done:
   return status;
 }

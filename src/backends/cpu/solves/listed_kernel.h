@@ -4,36 +4,44 @@
 /// The sums of a chunk, lane by lane.
 INLINE void FN(listed_sums)(const lac_worklist *w, int64_t chunk, bool conj, const T *f, const T *z,
                             T sums[LAC_LANES]) {
-  const int64_t begin = lac_buffer_get(w->base, chunk), end = lac_buffer_get(w->base, chunk + 1);
+  const lac_chunk head = lac_worklist_chunk(w, chunk);
   for (int lane = 0; lane < LAC_LANES; ++lane) sums[lane] = 0;
-  for (int64_t at = begin * LAC_LANES; at < end * LAC_LANES; ++at) {
-    const listed_product p = listed_pair(w, at);
-    const T l = conj ? FN(conj)(f[p.left]) : f[p.left];
-    sums[at % LAC_LANES] = FN(mac)(sums[at % LAC_LANES], l, z[p.right]);
+  for (int64_t at = (int64_t)head.begin * LAC_LANES; at < (int64_t)head.end * LAC_LANES; ++at) {
+    if (at % LAC_LANES >= head.active) continue;
+    const lac_two p = lac_two_get(w->pairs, at);
+    const T l = conj ? FN(conj)(f[p.low]) : f[p.low];
+    sums[at % LAC_LANES] = FN(mac)(sums[at % LAC_LANES], l, z[p.high]);
   }
 }
 
 /// y[target] less the sums of the lanes that share it, divided.
 INLINE void FN(listed_finish)(const lac_worklist *w, int64_t chunk, bool conj, const T *f, const T sums[LAC_LANES],
                               T *y) {
-  const int64_t lanes = lac_buffer_get(w->lanes, chunk);
-  for (int64_t lane = 0; lane < LAC_LANES; lane += lanes) {
-    const int64_t target = lac_buffer_get(w->target, chunk * LAC_LANES + lane);
-    const int64_t over = lac_buffer_get(w->over, chunk * LAC_LANES + lane);
-    if (target < 0) continue;
+  const int lanes = lac_worklist_chunk(w, chunk).lanes;
+  const uint32_t none = lac_none(w->tasks);
+  for (int lane = 0; lane < LAC_LANES; lane += lanes) {
+    const lac_two task = lac_two_get(w->tasks, chunk * LAC_LANES + lane);
+    if (task.low == none) continue;
     T sum = sums[lane];
-    for (int64_t i = 1; i < lanes; ++i) sum = FN(add)(sum, sums[lane + i]);
-    const T left = FN(sub)(y[target], sum);
-    y[target] = over < 0 ? left : FN(div)(left, conj ? FN(conj)(f[over]) : f[over]);
+    for (int i = 1; i < lanes; ++i) sum = FN(add)(sum, sums[lane + i]);
+    const T left = FN(sub)(y[task.low], sum);
+    y[task.low] = task.high == none ? left : FN(div)(left, conj ? FN(conj)(f[task.high]) : f[task.high]);
   }
 }
 
+/// Level by level, what each warp has in it.
 static void FN(listed_run)(const lac_worklist *w, bool conj, const T *f, T *y) {
-  const int64_t chunks = w->levels ? lac_buffer_get(w->level, w->levels) : 0;
+  int64_t chunk[LAC_LISTED_WARPS], due[LAC_LISTED_WARPS] = {0};
   T sums[LAC_LANES];
-  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-    FN(listed_sums)(w, chunk, conj, f, y, sums);
-    FN(listed_finish)(w, chunk, conj, f, sums, y);
+  for (int warp = 0; warp < w->warps; ++warp) chunk[warp] = lac_buffer_get(w->first, warp);
+  for (int64_t level = 0; level < w->levels; ++level) {
+    for (int warp = 0; warp < w->warps; ++warp) {
+      for (; due[warp] == level && chunk[warp] < lac_buffer_get(w->first, warp + 1); ++chunk[warp]) {
+        FN(listed_sums)(w, chunk[warp], conj, f, y, sums);
+        FN(listed_finish)(w, chunk[warp], conj, f, sums, y);
+        due[warp] += lac_worklist_chunk(w, chunk[warp]).waits;
+      }
+    }
   }
 }
 

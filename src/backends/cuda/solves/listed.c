@@ -2,8 +2,11 @@
 /// @file listed.c
 /// The lists of an elimination where kernels read them.
 
-#include "backends/cuda/solves/solves.h"
 #include "backends/cuda/backend.h"
+#include "backends/cuda/solves/solves.h"
+
+_Static_assert((int)CUDA_LISTED_AHEAD == (int)LAC_LISTED_AHEAD, "a kernel reads ahead what lists have");
+_Static_assert((int)CUDA_LISTED_THREADS == LAC_LANES * LAC_LISTED_WARPS, "a block has the warps of a list");
 
 /// Integers of 32 bits.
 static lac_status listed_integers(lac_context *ctx, const lac_buffer *buffer, const int **out) {
@@ -19,12 +22,10 @@ done:
 static lac_status listed_work(lac_context *ctx, const lac_worklist *w, cuda_worklist *out) {
   lac_status status = LAC_OK;
 
-  *out = (cuda_worklist){.levels = (int)w->levels, .is_narrow = w->pairs->type == LAC_I32};
-  LAC_TRY(listed_integers(ctx, w->level, &out->level));
-  LAC_TRY(listed_integers(ctx, w->lanes, &out->lanes));
-  LAC_TRY(listed_integers(ctx, w->base, &out->base));
-  LAC_TRY(listed_integers(ctx, w->target, &out->target));
-  LAC_TRY(listed_integers(ctx, w->over, &out->over));
+  *out = (cuda_worklist){.warps = w->warps, .levels = (int)w->levels, .is_narrow = w->pairs->type == LAC_I32};
+  LAC_TRY(listed_integers(ctx, w->first, &out->first));
+  LAC_TRY(listed_integers(ctx, w->heads, &out->heads));
+  LAC_TRY(lac_buffer_on(ctx, w->tasks, &out->tasks));
   LAC_TRY(lac_buffer_on(ctx, w->pairs, &out->pairs));
 done:
   return status;
@@ -55,7 +56,7 @@ lac_status cuda_listed_lu(lac_context *ctx, const lac_listed_lu *list, const lac
                           lac_array *share) {
   lac_status status = LAC_OK;
   int64_t items = share->count;
-  cuda_listed_job job = {.threads = list->factor.threads,
+  cuda_listed_job job = {.threads = LAC_LANES * list->factor.warps,
                          .nnz = items ? a->count / items : 0,
                          .a = a->storage->data,
                          .out = lu->storage->data,
@@ -66,8 +67,8 @@ lac_status cuda_listed_lu(lac_context *ctx, const lac_listed_lu *list, const lac
   LAC_TRY(listed_begin(ctx, list, &job));
   LAC_TRY(listed_work(ctx, &list->factor, &job.first));
   scope = cuda_begin(ctx);
-  LAC_TRY(cuda_end(ctx, scope,
-                   cuda_launch_listed_factor(ctx->stream, a->meta.dtype, items, listed_most(ctx), &job), "listed_lu"));
+  LAC_TRY(cuda_end(ctx, scope, cuda_launch_listed_factor(ctx->stream, a->meta.dtype, items, listed_most(ctx), &job),
+                   "listed_lu"));
 done:
   return status;
 }
@@ -85,14 +86,14 @@ lac_status cuda_listed_solve(lac_context *ctx, const lac_listed_lu *list, lac_fo
   cuda_scope scope;
 
   if (x->count == 0) goto done;
-  job.threads = ways[0].threads > ways[1].threads ? ways[0].threads : ways[1].threads;
+  job.threads = LAC_LANES * (ways[0].warps > ways[1].warps ? ways[0].warps : ways[1].warps);
   job.batch = cuda_batch_of(lu, x, x, core, list->entries + 1, 1);
   LAC_TRY(listed_begin(ctx, list, &job));
   LAC_TRY(listed_work(ctx, &ways[0], &job.first));
   LAC_TRY(listed_work(ctx, &ways[1], &job.second));
   scope = cuda_begin(ctx);
-  LAC_TRY(cuda_end(ctx, scope,
-                   cuda_launch_listed_solve(ctx->stream, x->meta.dtype, job.batch.kept.count, &job), "listed_solve"));
+  LAC_TRY(cuda_end(ctx, scope, cuda_launch_listed_solve(ctx->stream, x->meta.dtype, job.batch.kept.count, &job),
+                   "listed_solve"));
 done:
   return status;
 }

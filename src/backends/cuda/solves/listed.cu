@@ -2,8 +2,7 @@
 /// @file listed.cu
 /// Elimination and substitution by lists (kernels/listed.h): a block of threads to a matrix, a warp to a chunk.
 ///
-/// What a chunk begins with is on its way while the one before it is worked on: lists do not depend on numbers. The
-/// entries of L\U are in shared memory where they fit; unknowns always are.
+/// For elimination the entries of L\U are in shared memory where they fit; unknowns always are.
 
 #include "backends/cuda/access.cuh"
 #include "backends/cuda/solves/quotient.cuh"
@@ -13,75 +12,136 @@ using namespace lac_cuda;
 
 namespace {
 
-/// What a warp knows of a chunk before it begins: its steps, and each lane's task.
+/// P: two numbers of 16 or of 32 bits in one; all bits of one set: there is none.
+__device__ unsigned low_of(uint32_t two) { return two & 0xffffu; }
+__device__ unsigned high_of(uint32_t two) { return two >> 16; }
+__device__ bool is_none(uint32_t, unsigned number) { return number == 0xffffu; }
+__device__ unsigned low_of(uint64_t two) { return static_cast<unsigned>(two); }
+__device__ unsigned high_of(uint64_t two) { return static_cast<unsigned>(two >> 32); }
+__device__ bool is_none(uint64_t, unsigned number) { return number == 0xffffffffu; }
+
+/// lac_chunk as four integers.
 struct Head {
-  int begin, end, lanes, target, over;
+  int begin, end, lanes, active, waits;
 };
 
-__device__ Head head_of(const cuda_worklist &w, int chunk, int lane) {
-  return {load_constant(w.base + chunk), load_constant(w.base + chunk + 1), load_constant(w.lanes + chunk),
-          load_constant(w.target + 32 * static_cast<int64_t>(chunk) + lane),
-          load_constant(w.over + 32 * static_cast<int64_t>(chunk) + lane)};
+__device__ Head head_of(const cuda_worklist &w, int chunk) {
+  const int4 h = __ldg(reinterpret_cast<const int4 *>(w.heads) + chunk);
+  return {h.x, h.y, h.z & 0xffff, h.z >> 16, h.w};
 }
 
-/// P: two numbers of 16 or of 32 bits in one.
-__device__ unsigned left_of(uint32_t pair) { return pair & 0xffffu; }
-__device__ unsigned right_of(uint32_t pair) { return pair >> 16; }
-__device__ unsigned left_of(uint64_t pair) { return static_cast<unsigned>(pair); }
-__device__ unsigned right_of(uint64_t pair) { return static_cast<unsigned>(pair >> 32); }
+/// What a warp has of a chunk before it begins it: lists do not depend on numbers.
+template <class P>
+struct Ahead {
+  Head head;
+  P task, pair[CUDA_LISTED_AHEAD];
+};
 
-/// The sums of a chunk's lanes, for K columns.
-template <class P, int K, class T>
-__device__ void add_up(const P *pairs, Head head, int lane, int conj, const T *f, const T *y, T (&sum)[K]) {
+template <class P>
+__device__ Ahead<P> ahead_of(const cuda_worklist &w, int chunk, Head head, int lane) {
+  Ahead<P> a;
+  a.head = head;
+  a.task = ~P(0);
+  if (lane < head.active)
+    a.task = load_constant(static_cast<const P *>(w.tasks) + 32 * static_cast<int64_t>(chunk) + lane);
+  const P *pairs = static_cast<const P *>(w.pairs) + 32 * static_cast<int64_t>(head.begin) + lane;
 #pragma unroll
-  for (int c = 0; c < K; ++c) sum[c] = zero<T>();
-  const P *at = pairs + 32 * static_cast<int64_t>(head.begin) + lane;
-#pragma unroll 4
-  for (int step = head.begin; step < head.end; ++step, at += 32) {
-    const P pair = load_constant(at);
-    const T l = conj_if(conj, f[left_of(pair)]);
+  for (int i = 0; i < CUDA_LISTED_AHEAD; ++i) {
+    a.pair[i] = 0;
+    if (head.begin + i < head.end && lane < head.active) a.pair[i] = load_constant(pairs + 32 * i);
+  }
+  return a;
+}
+
+/// Numbers of f for a chunk, where the list does not write them: they too are there before it begins.
+template <class T>
+struct Numbers {
+  T left[CUDA_LISTED_AHEAD], over;
+};
+
+template <bool IS_CONSTANT, class P, class T>
+__device__ void fetch(const Ahead<P> &a, int lane, const T *f, Numbers<T> &out) {
+  if constexpr (IS_CONSTANT) {
 #pragma unroll
-    for (int c = 0; c < K; ++c) sum[c] = take_off(sum[c], l, y[right_of(pair) * K + c]);
+    for (int i = 0; i < CUDA_LISTED_AHEAD; ++i) {
+      if (a.head.begin + i < a.head.end && lane < a.head.active) out.left[i] = load_constant(f + low_of(a.pair[i]));
+    }
+    if (!is_none(a.task, high_of(a.task))) out.over = load_constant(f + high_of(a.task));
   }
 }
 
-/// The sums of lanes that share a task, in its first lane; then y.
+/// sum -= l y, for K columns.
 template <int K, class T>
-__device__ void finish(Head head, int conj, const T *f, T *y, T (&sum)[K]) {
-  for (int d = head.lanes / 2; d > 0; d /= 2) {
+__device__ void take(T l, unsigned right, const T *y, T (&sum)[K]) {
+#pragma unroll
+  for (int c = 0; c < K; ++c) sum[c] = take_off(sum[c], l, y[right * K + c]);
+}
+
+/// The sums of a chunk's lanes, less than zero; those of lanes that share a task in its first lane.
+template <int K, bool IS_CONSTANT, class P, class T>
+__device__ void add_up(const cuda_worklist &w, const Ahead<P> &a, const Numbers<T> &n, int lane, int conj, const T *f,
+                       const T *y, T (&sum)[K]) {
+#pragma unroll
+  for (int c = 0; c < K; ++c) sum[c] = zero<T>();
+  if (lane < a.head.active) {
+#pragma unroll
+    for (int i = 0; i < CUDA_LISTED_AHEAD; ++i) {
+      if (a.head.begin + i >= a.head.end) break;
+      const T l = IS_CONSTANT ? n.left[i] : f[low_of(a.pair[i])];
+      take<K>(conj_if(conj, l), high_of(a.pair[i]), y, sum);
+    }
+    int64_t step = a.head.begin + CUDA_LISTED_AHEAD;
+    const P *at = static_cast<const P *>(w.pairs) + 32 * step + lane;
+#pragma unroll 4
+    for (; step < a.head.end; ++step, at += 32) {
+      const P pair = load_constant(at);
+      take<K>(conj_if(conj, f[low_of(pair)]), high_of(pair), y, sum);
+    }
+  }
+  for (int d = a.head.lanes / 2; d > 0; d /= 2) {
 #pragma unroll
     for (int c = 0; c < K; ++c) sum[c] = sum[c] + shift_down(sum[c], d, 32);
   }
-  if (head.target < 0) return;
+}
+
+template <int K, bool IS_CONSTANT, class P, class T>
+__device__ void finish(const Ahead<P> &a, const Numbers<T> &n, int conj, const T *f, T *y, const T (&sum)[K]) {
+  const unsigned target = low_of(a.task), over = high_of(a.task);
+  if (is_none(a.task, target)) return;
+  const bool divides = !is_none(a.task, over);
+  T by = zero<T>();
+  if (divides) by = conj_if(conj, IS_CONSTANT ? n.over : f[over]);
 #pragma unroll
   for (int c = 0; c < K; ++c) {
-    const T left = y[head.target * K + c] + sum[c];
-    y[head.target * K + c] = head.over < 0 ? left : quotient(left, conj_if(conj, f[head.over]));
+    const T left = y[target * K + c] + sum[c];
+    y[target * K + c] = divides ? quotient(left, by) : left;
   }
 }
 
-template <class P, int K, class T>
+/// All levels. While a warp works on a chunk, the next two are on their way, and the head of the one behind them.
+template <class P, int K, bool IS_CONSTANT, class T>
 __device__ void work(const cuda_worklist &w, int conj, const T *f, T *y) {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const int warps = static_cast<int>(blockDim.x) / 32;
-  const P *pairs = static_cast<const P *>(w.pairs);
   if (w.levels == 0) return;
-  int first = 0, end = load_constant(w.level + 1);
-  Head next = {};
-  if (warp < end) next = head_of(w, warp, lane);
-  for (int level = 0; level < w.levels; ++level) {
-    const int after = level + 2 <= w.levels ? load_constant(w.level + level + 2) : end;
-    for (int chunk = first + warp; chunk < end; chunk += warps) {
-      const Head head = next;
-      const int following = chunk + warps < end ? chunk + warps : end + warp;
-      if (following < after || chunk + warps < end) next = head_of(w, following, lane);
-      T sum[K];
-      add_up<P, K>(pairs, head, lane, conj, f, y, sum);
-      finish<K>(head, conj, f, y, sum);
-    }
-    if (first + warp >= end && end + warp < after) next = head_of(w, end + warp, lane);
-    first = end, end = after;
-    __syncthreads();
+  if (warp >= w.warps) {
+    for (int level = 0; level < w.levels; ++level) __syncthreads();
+    return;
+  }
+  const int begin = load_constant(w.first + warp), last = load_constant(w.first + warp + 1) - 1;
+  Head head = head_of(w, min(begin + 2, last));
+  Ahead<P> now = ahead_of<P>(w, begin, head_of(w, begin), lane);
+  Ahead<P> next = ahead_of<P>(w, min(begin + 1, last), head_of(w, min(begin + 1, last)), lane);
+  Numbers<T> numbers, following;
+  fetch<IS_CONSTANT>(now, lane, f, numbers);
+  for (int chunk = begin; chunk <= last; ++chunk) {
+    const Ahead<P> after = ahead_of<P>(w, min(chunk + 2, last), head, lane);
+    head = head_of(w, min(chunk + 3, last));
+    fetch<IS_CONSTANT>(next, lane, f, following);
+    T sum[K];
+    add_up<K, IS_CONSTANT>(w, now, numbers, lane, conj, f, y, sum);
+    finish<K, IS_CONSTANT>(now, numbers, conj, f, y, sum);
+    for (int wait = now.head.waits; wait > 0; --wait) __syncthreads();
+    now = next, next = after, numbers = following;
   }
 }
 
@@ -117,13 +177,14 @@ __global__ void __launch_bounds__(CUDA_LISTED_THREADS) listed_factor(const __gri
   const T *a = static_cast<const T *>(job.a) + item * job.nnz;
   T *out = static_cast<T *>(job.out) + item * (job.entries + 1);
   T *f = IS_SHARED ? reinterpret_cast<T *>(listed_memory) : out;
+#pragma unroll 4
   for (int e = static_cast<int>(threadIdx.x); e < job.entries; e += stride) {
     const int slot = load_constant(job.source + e);
     f[e] = slot < 0 ? zero<T>() : load_constant(a + slot);
   }
   if (threadIdx.x == 0) f[job.entries] = zero<T>();
   __syncthreads();
-  work<P, 1>(job.first, 0, f, f);
+  work<P, 1, false>(job.first, 0, f, f);
   const double share = share_of(job, f);
   if (threadIdx.x == 0) job.share[item] = share;
   for (int e = static_cast<int>(threadIdx.x); IS_SHARED && e <= job.entries; e += stride) out[e] = f[e];
@@ -144,8 +205,8 @@ __global__ void __launch_bounds__(CUDA_LISTED_THREADS) listed_solve(const __grid
     }
     if (threadIdx.x < K) y[job.n * K + static_cast<int>(threadIdx.x)] = zero<T>();
     __syncthreads();
-    work<P, K>(job.first, job.conj, f, y);
-    work<P, K>(job.second, job.conj, f, y);
+    work<P, K, true>(job.first, job.conj, f, y);
+    work<P, K, true>(job.second, job.conj, f, y);
     for (int i = static_cast<int>(threadIdx.x); i < job.n * K; i += stride) {
       const int64_t row = load_constant(job.steps + i / K);
       if (column + i % K < job.k) x[row * job.k + i % K] = y[i];
@@ -182,8 +243,10 @@ extern "C" cudaError_t cuda_launch_listed_factor(cudaStream_t stream, lac_dtype 
       using P = decltype(pair);
       const size_t bytes = sizeof(T) * static_cast<size_t>(job->entries + 1);
       const dim3 grid(static_cast<unsigned>(items));
-      if (bytes > most) return start(listed_factor<P, false, T>, grid, stream, 0, job);
-      return start(listed_factor<P, true, T>, grid, stream, bytes, job);
+      if constexpr (sizeof(P) == 4) {  // what fits has no more entries than 16 bits count
+        if (bytes <= most) return start(listed_factor<P, true, T>, grid, stream, bytes, job);
+      }
+      return start(listed_factor<P, false, T>, grid, stream, 0, job);
     });
   });
 }
@@ -197,8 +260,7 @@ extern "C" cudaError_t cuda_launch_listed_solve(cudaStream_t stream, lac_dtype d
       constexpr int MANY = 4;
       const size_t one = sizeof(T) * static_cast<size_t>(job->n + 1);
       const bool is_many = job->k > 1 && MANY * one <= CUDA_LISTED_PLAIN;
-      const int64_t groups = is_many ? ceil_div(job->k, MANY) : job->k;
-      const dim3 grid(static_cast<unsigned>(items), blocks(groups, MAX_YZ));
+      const dim3 grid(static_cast<unsigned>(items), blocks(is_many ? ceil_div(job->k, MANY) : job->k, MAX_YZ));
       if (is_many) return start(listed_solve<P, MANY, T>, grid, stream, MANY * one, job);
       return start(listed_solve<P, 1, T>, grid, stream, one, job);
     });

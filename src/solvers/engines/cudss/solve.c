@@ -164,19 +164,19 @@ static lac_status cudss_refine(lac_context *ctx, const lac_factor *f, lac_form f
                                const lac_array *b, lac_array *x, lac_measured *out) {
   cudss_job job = {f, form, batch};
   lac_measured_system system = {.pattern = f->core->pattern,
-                         .values = f->values,
-                         .form = form,
-                         .b = b,
-                         .x = x,
-                         .apply = cudss_apply_factor,
-                         .self = &job};
+                                .values = f->values,
+                                .form = form,
+                                .b = b,
+                                .x = x,
+                                .apply = cudss_apply_factor,
+                                .self = &job};
   return lac_measured_solve(ctx, &system, out);
 }
 
 /// Solve for random numbers. The lock is held.
 static lac_status cudss_probe(lac_context *ctx, const lac_factor *f, lac_measured *out) {
   cudss_job job = {f, LAC_PLAIN, NULL};
-  return lac_measured_probe(ctx, f, cudss_apply_factor, &job, out);
+  return lac_measured_probe(ctx, f, cudss_apply_factor, &job, NULL, out);
 }
 
 lac_status lac_cudss_judge(lac_context *ctx, lac_factor *f, bool *is_good) {
@@ -191,7 +191,8 @@ lac_status lac_cudss_judge(lac_context *ctx, lac_factor *f, bool *is_good) {
   if (d->finding.perturbed == 0 && largest > 0 && smallest >= lac_measured_cause(f) * largest) goto done;
   LAC_TRY(cudss_probe(ctx, f, &probe));
   atomic_store(&d->condition, lac_measured_condition(f, &probe));
-  *is_good = !lac_measured_is_bad(f, probe.error) && cudss_is_settled(f, lac_measured_condition(f, &probe), probe.error);
+  *is_good =
+      !lac_measured_is_bad(f, probe.error) && cudss_is_settled(f, lac_measured_condition(f, &probe), probe.error);
 done:
   return status;
 }
