@@ -275,7 +275,8 @@ def row(name, side, repeats):
     others = f"; torch-sla {sla or '-'} s, AmgX {amgx or '-'} s" if problem == "poisson" else ""
     print(f"{name:21s} {n / 1e6:8.2f}M {seconds * 1e3:10.2f} ms ({again * 1e3:.2f} without set-up), "
           f"bar {bar * 1e3 if bar else '-'}, {steps} iterations, residual {residual:.1e}, error {error or 0:.1e}, "
-          f"{peak:.0f} bytes an unknown, factor {report['factor_bytes'] / n:.0f}{others}; {report['method']}", flush=True)  # fmt: skip
+          f"{peak:.0f} bytes an unknown, factor {report['factor_bytes'] / n:.0f}{others}; {report['method']}",
+          flush=True)  # fmt: skip
     title = name.replace("poisson", "poisson-2d")
     made = {"bench": "cuda_headline", "row": f"{title}-{side}", "pass": passed, "n": n, "dtype": "f64",
             "device": "cuda", "ours_s": seconds, "solve_s": again, "iterations": steps, "peer": "torch-sla",
@@ -294,9 +295,9 @@ def gradient_row(name, side, n, figures):
     forward, backward, setups, taken, both, alone, refresh = figures
     passed = setups == (1, 0) and (side != 13000 or backward <= BACKWARD_BAR * forward and refresh <= REFRESH_BAR)
     print(f"{name:21s} {n / 1e6:8.2f}M forward {forward * 1e3:.1f} ms, backward {backward * 1e3:.1f} ms "
-          f"({backward / forward:.2f}, bar {BACKWARD_BAR}), set-ups {setups}, {taken / n:.0f} bytes an unknown with the "
-          f"gradient; other values {both * 1e3:.1f} ms, solve alone {alone * 1e3:.1f} ms, so a refresh {refresh * 1e3:.1f}"
-          f" ms (bar {REFRESH_BAR * 1e3:.0f})", flush=True)  # fmt: skip
+          f"({backward / forward:.2f}, bar {BACKWARD_BAR}), set-ups {setups}, {taken / n:.0f} bytes an unknown with "
+          f"the gradient; other values {both * 1e3:.1f} ms, solve alone {alone * 1e3:.1f} ms, so a refresh "
+          f"{refresh * 1e3:.1f} ms (bar {REFRESH_BAR * 1e3:.0f})", flush=True)  # fmt: skip
     made = {"bench": "cuda_headline", "row": f"{name}-{side}".replace("poisson", "poisson-2d"), "pass": passed, "n": n,
             "dtype": "f64", "device": "cuda", "ours_s": backward, "ratio": backward / forward,
             "refresh_s": refresh, "bytes_per_unknown": taken / n}  # fmt: skip

@@ -6,8 +6,8 @@
 /// Rows and columns are eliminated in an order that keeps L\U sparse, with the diagonal for pivots, whatever the values
 /// are. So every solve is refined and measured (measured/), and where a factor gives cause (pivots that are small
 /// relative to others) a system with random numbers is solved too: it grows by the condition of the matrix. Where that
-/// leaves a doubt about some matrices, these have a direct factor that chooses its pivots (rest.h); about many, and where
-/// a solve leaves one, the partner has all of them. Determinants and inverses are the partner's too.
+/// leaves a doubt about some matrices, these have a direct factor that chooses its pivots (rest.h); about many, and
+/// where a solve leaves one, the partner has all of them. Determinants and inverses are the partner's too.
 
 #include <stdio.h>
 
