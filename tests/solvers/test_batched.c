@@ -312,6 +312,8 @@ static void check_refusal(lac_context *ctx, int64_t n, const double *full, lac_s
 
 static void singular_matrices_are_refused(lac_context *ctx) {
   check_refusal(ctx, 2, (double[]){2, -1, NAN, 2}, LAC_ERR_NONFINITE, "(1, 0)");
+  check_refusal(ctx, 2, (double[]){2, INFINITY, 1, 2}, LAC_ERR_NONFINITE, "(0, 1)");
+  check_refusal(ctx, 3, (double[]){2, 0, 0, 0, 2, 0, NAN, 0, 3}, LAC_ERR_NONFINITE, "(2, 0)");
   check_refusal(ctx, 2, (double[]){1, 2, 2, 4}, LAC_ERR_SINGULAR, "singular");
   check_refusal(ctx, 3, (double[]){2, 0, 1, 3, 0, 4, 5, 0, 7}, LAC_ERR_SINGULAR, "singular");
 }

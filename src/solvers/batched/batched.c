@@ -118,6 +118,19 @@ done:
   return status;
 }
 
+/// Refuse values that are not finite. Each is an entry of L\U, so that only a matrix without pivots may have one.
+static lac_status batched_refuse(lac_context *ctx, const lac_factor *f, const lac_linear *a, const double *shares) {
+  lac_status status = LAC_OK;
+  lac_surveyed seen = {0};
+  bool is_due = false;
+
+  for (int64_t i = 0; i < f->items; i++) is_due |= !(shares[i] > 0);
+  if (is_due) LAC_TRY(lac_surveyed_make(ctx, f, a, &seen));
+done:
+  lac_surveyed_drop(&seen);
+  return status;
+}
+
 /// A solve as lac_measured_solve asks for it.
 typedef struct batched_job {
   const lac_factor *f;
@@ -218,7 +231,6 @@ done:
 static lac_status batched_make(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
   lac_status status = LAC_OK;
   batched_factor *d = NULL;
-  lac_surveyed seen = {0};
   const lac_factor *partner = NULL;
   double *shares = NULL;
   bool *is_bad = NULL, is_good = false;
@@ -229,10 +241,10 @@ static lac_status batched_make(lac_context *ctx, const lac_linear *a, const lac_
   lac_factor_say(f, "LU of each matrix by a block of threads, all of them at once");
   if (f->items == 0 || f->core->rows == 0) goto done;
   LAC_TRY(batched_check_room(ctx, f));
-  LAC_TRY(lac_surveyed_make(ctx, f, a, &seen));
   LAC_ALLOC(shares, f->items);
   LAC_ALLOC(is_bad, f->items);
   LAC_TRY(batched_eliminate(ctx, f, shares));
+  LAC_TRY(batched_refuse(ctx, f, a, shares));
   LAC_TRY(batched_judge(ctx, f, shares, is_bad));
   LAC_TRY(batched_set_aside(ctx, f, is_bad, &is_good));
   if (is_good) goto done;
@@ -241,7 +253,6 @@ static lac_status batched_make(lac_context *ctx, const lac_linear *a, const lac_
   lac_factor_say(f, ", which was inaccurate: a direct factor that chooses its pivots serves");
   LAC_TRY(lac_factor_partner(ctx, f, NULL, &partner));
 done:
-  lac_surveyed_drop(&seen);
   lac_free(shares);
   lac_free(is_bad);
   return status;

@@ -47,9 +47,11 @@ static void FN(listed_run)(const lac_worklist *w, bool conj, const T *f, T *y) {
 
 static double FN(listed_share)(const lac_listed_lu *list, const T *lu) {
   double smallest = INFINITY, largest = 0;
+  for (int64_t e = 0; e < list->entries; ++e) {
+    if (!FN(finite)(lu[e])) return 0;
+  }
   for (int64_t i = 0; i < list->n; ++i) {
     const double size = FN(size)(lu[lac_buffer_get(list->diagonal, i)]);
-    if (!(size < INFINITY)) return 0;
     smallest = size < smallest ? size : smallest, largest = size > largest ? size : largest;
   }
   return largest > 0 ? smallest / largest : 0;

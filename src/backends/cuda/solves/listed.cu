@@ -145,15 +145,19 @@ __device__ void work(const cuda_worklist &w, int conj, const T *f, T *y) {
   }
 }
 
-/// The smallest pivot over the largest, 0 where one is not finite, in thread 0.
+/// The smallest pivot over the largest, 0 where an entry is not finite, in thread 0.
 template <class T>
 __device__ double share_of(const cuda_listed_job &job, const T *f) {
   __shared__ double least[32], most[32];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   double smallest = INFINITY, largest = 0;
+  int has_wild = 0;
+  for (int e = static_cast<int>(threadIdx.x); e < job.entries; e += static_cast<int>(blockDim.x)) {
+    has_wild |= !(size_of(f[e]) < INFINITY);
+  }
+  has_wild = __syncthreads_or(has_wild);
   for (int i = static_cast<int>(threadIdx.x); i < job.n; i += static_cast<int>(blockDim.x)) {
-    double size = size_of(f[load_constant(job.diagonal + i)]);
-    if (!(size < INFINITY)) size = 0;  // it says no more than a zero
+    const double size = size_of(f[load_constant(job.diagonal + i)]);
     smallest = fmin(smallest, size), largest = fmax(largest, size);
   }
   for (int d = 16; d > 0; d /= 2) {
@@ -165,7 +169,7 @@ __device__ double share_of(const cuda_listed_job &job, const T *f) {
   for (int i = 1; i < static_cast<int>(blockDim.x) / 32; ++i) {
     smallest = fmin(smallest, least[i]), largest = fmax(largest, most[i]);
   }
-  return largest > 0 ? smallest / largest : 0;
+  return largest > 0 && !has_wild ? smallest / largest : 0;
 }
 
 extern __shared__ __align__(16) unsigned char listed_memory[];
