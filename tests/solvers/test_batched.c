@@ -341,6 +341,13 @@ static void what_is_not_small_is_refused(lac_context *ctx) {
   CHECK_FAILS(lac_solver_create(ctx, pattern, &options, &solver), LAC_ERR_UNSUPPORTED, "use method = \"auto\"");
   lac_pattern_destroy(&pattern);
   direct_close(&system);
+  enum { FULL = 400 };
+  double *full = scratch(sizeof *full * FULL * FULL);
+  for (int i = 0; i < FULL * FULL; i++) full[i] = i / FULL == i % FULL ? FULL : 1;
+  c = direct_small(FULL, full, LAC_F64);
+  system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  CHECK_FAILS(lac_solver_create(ctx, system.pattern, &options, &solver), LAC_ERR_UNSUPPORTED, "products");
+  direct_close(&system);
   c = direct_make(DIRECT_POISSON, 40, LAC_F64, 1);
   options.max_bytes = 64;
   system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);

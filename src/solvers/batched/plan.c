@@ -10,6 +10,7 @@
 #include "solvers/batched/plan.h"
 
 #include "solvers/batched/worklist.h"
+#include "solvers/direct/order/ordering.h"
 
 /// L\U on the host, by rows and by columns.
 typedef struct plan_work {
@@ -197,12 +198,39 @@ done:
   return status;
 }
 
+/// Whether an elimination is not far too large, before its entries are made: as many products as a Cholesky
+/// factorisation has flops, about.
+static lac_status plan_foresee(lac_context *ctx, const lac_pattern *pattern, lac_ordering ordering, int64_t *products,
+                               bool *is_small) {
+  lac_status status = LAC_OK;
+  lac_structure *s = NULL;
+  lac_graph graph = {0};
+  lac_cost cost = {0};
+  int32_t *order = NULL;
+  const char *taken = "";
+
+  LAC_TRY(lac_structure_get(ctx, pattern, &s));
+  LAC_TRY(lac_graph_init(ctx, s, NULL, &graph));
+  LAC_ALLOC(order, s->n);
+  LAC_TRY(lac_order_find(ctx, &graph, ordering, order, &cost, &taken));
+  *products = (int64_t)cost.flops;
+  *is_small = cost.nnz < 0 || cost.flops <= 2.0 * LAC_BATCHED_PRODUCTS;
+done:
+  lac_free(order);
+  lac_graph_clear(&graph);
+  lac_object_release(s);
+  return status;
+}
+
 lac_status lac_batched_plan(lac_context *ctx, const lac_pattern *pattern, lac_ordering ordering, int64_t *products,
                             lac_listed_lu **out) {
   lac_status status = LAC_OK;
   plan_work w = {0};
+  bool is_small = false;
 
   *out = NULL;
+  LAC_TRY(plan_foresee(ctx, pattern, ordering, products, &is_small));
+  if (!is_small) goto done;
   LAC_TRY(lac_pattern_fill(ctx, pattern, ordering, &w.f, &w.map, &w.steps));
   LAC_TRY(lac_pattern_walk(ctx, w.f, false, &w.rows));
   LAC_TRY(lac_pattern_walk(ctx, w.f, true, &w.columns));

@@ -16,22 +16,22 @@ enum {
   WORK_NARROW = 0xffff     // numbers that 16 bits tell apart, and that there is none
 };
 
-void lac_tasks_clear(lac_tasks *t) {
-  lac_free(t->level), lac_free(t->target), lac_free(t->over);
-  lac_free(t->begin), lac_free(t->left), lac_free(t->right);
-  memset(t, 0, sizeof *t);
+void lac_tasks_clear(lac_tasks *tasks) {
+  lac_free(tasks->level), lac_free(tasks->target), lac_free(tasks->over);
+  lac_free(tasks->begin), lac_free(tasks->left), lac_free(tasks->right);
+  memset(tasks, 0, sizeof *tasks);
 }
 
-void lac_worklist_clear(lac_worklist *w) {
-  lac_object_release(w->first), lac_object_release(w->heads), lac_object_release(w->tasks);
-  lac_object_release(w->pairs);
-  memset(w, 0, sizeof *w);
+void lac_worklist_clear(lac_worklist *list) {
+  lac_object_release(list->first), lac_object_release(list->heads);
+  lac_object_release(list->tasks), lac_object_release(list->pairs);
+  memset(list, 0, sizeof *list);
 }
 
 static int64_t work_bytes(const lac_buffer *b) { return b ? b->count * (int64_t)lac_index_size(b->type) : 0; }
 
-int64_t lac_worklist_bytes(const lac_worklist *w) {
-  return work_bytes(w->first) + work_bytes(w->heads) + work_bytes(w->tasks) + work_bytes(w->pairs);
+int64_t lac_worklist_bytes(const lac_worklist *list) {
+  return work_bytes(list->first) + work_bytes(list->heads) + work_bytes(list->tasks) + work_bytes(list->pairs);
 }
 
 // -- the order of tasks ----------------------------------------------------------------------------------------------
