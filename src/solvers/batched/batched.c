@@ -62,7 +62,7 @@ static void batched_forget(lac_solver_core *core) {
   core->part = NULL;
 }
 
-/// Products are counted as they are by the other direct methods: those of one triangle twice, as flops.
+/// A product is two operations.
 static void batched_tell(const batched_core *c, lac_report *report) {
   report->ordering = "fill-reducing";
   report->factor_nnz = c->list->entries;
@@ -269,21 +269,40 @@ static void batched_destroy(lac_factor *f) {
 
 // -- solves ----------------------------------------------------------------------------------------------------------
 
+static bool batched_is_rest(const lac_factor *f, int64_t item) {
+  const lac_batched_rest *rest = &batched_of(f)->rest;
+  return rest->count > 0 && rest->place[item] >= 0;
+}
+
+/// A probe where there was none; *finds_bad: of matrices that have no factor of their own.
+static lac_status batched_probe_once(lac_context *ctx, const lac_factor *f, bool *finds_bad) {
+  lac_status status = LAC_OK;
+  bool *is_bad = NULL;
+
+  *finds_bad = false;
+  if (atomic_load(&batched_of(f)->condition) > 0) goto done;
+  LAC_ALLOC(is_bad, f->items);
+  for (int64_t i = 0; i < f->items; i++) is_bad[i] = batched_is_rest(f, i);
+  LAC_TRY(batched_probe(ctx, f, is_bad));
+  for (int64_t i = 0; i < f->items; i++) *finds_bad |= is_bad[i] && !batched_is_rest(f, i);
+done:
+  lac_free(is_bad);
+  return status;
+}
+
 /// Whether digits of a solution are certain; by a probe, where it gives cause.
 static lac_status batched_certify(lac_context *ctx, const lac_factor *f, const lac_measured *solved, bool *is_certain) {
   lac_status status = LAC_OK;
   double known;
-  bool *is_bad = NULL;
+  bool finds_bad = false;
 
   *is_certain = true;
   if (solved->growth <= lac_measured_growth(f)) goto done;
-  LAC_ALLOC(is_bad, f->items);
-  for (int64_t i = 0; i < f->items; i++) is_bad[i] = batched_of(f)->rest.count > 0 && batched_of(f)->rest.place[i] >= 0;
-  if (atomic_load(&batched_of(f)->condition) == 0) LAC_TRY(batched_probe(ctx, f, is_bad));
+  LAC_TRY(batched_probe_once(ctx, f, &finds_bad));
   known = atomic_load(&batched_of(f)->condition);
-  *is_certain = lac_measured_is_settled(f, known > solved->growth ? known : solved->growth, solved->error, 0);
+  known = known > solved->growth ? known : solved->growth;
+  *is_certain = !finds_bad && lac_measured_is_settled(f, known, solved->error, 0);
 done:
-  lac_free(is_bad);
   return status;
 }
 
