@@ -70,6 +70,36 @@ cudaError_t cuda_launch_lu(cudaStream_t stream, const cuda_lu_job *job, int posi
 cudaError_t cuda_launch_lu_adjoint(cudaStream_t stream, const cuda_lu_job *job, const cuda_rows *columns,
                                    const void *lu, const void *lu_bar, void *c_bar);
 
+/// A list of kernels/listed.h on the device; all other integers have 32 bits.
+typedef struct cuda_worklist {
+  int warps, levels;
+  int is_narrow;  // pairs and tasks are two numbers of 16 bits, else of 32
+  const int *first, *heads;
+  const void *tasks, *pairs;
+} cuda_worklist;
+
+/// Elimination of a by `first`, or substitution by `first` and then `second` with L\U in a.
+enum {
+  CUDA_LISTED_THREADS = 1024,
+  CUDA_LISTED_AHEAD = 4,        // as LAC_LISTED_AHEAD
+  CUDA_LISTED_PLAIN = 48 << 10  // bytes that a block may have without asking
+};
+typedef struct cuda_listed_job {
+  int n, entries, threads, conj;
+  int64_t nnz, k;
+  const int *source, *diagonal, *steps;
+  cuda_worklist first, second;
+  cuda_batch batch;  // of a substitution: leads through a; x has its items in order
+  const void *a, *b;
+  void *out;
+  double *share;
+} cuda_listed_job;
+
+/// `most`: bytes of shared memory that a block may have.
+cudaError_t cuda_launch_listed_factor(cudaStream_t stream, lac_dtype dtype, int64_t items, size_t most,
+                                      const cuda_listed_job *job);
+cudaError_t cuda_launch_listed_solve(cudaStream_t stream, lac_dtype dtype, int64_t items, const cuda_listed_job *job);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,7 +12,7 @@
 ///     none of them                         ->  the partner, a direct factor on the host
 ///
 /// cuDSS chooses pivots inside supernodes and enlarges small ones. So every solve is refined and measured as those on
-/// the host are (refined.h), and where a factor gives cause (pivots that were enlarged or are small, or that cuDSS does
+/// the host are (measured/), and where a factor gives cause (pivots that were enlarged or are small, or that cuDSS does
 /// not show) a system with random numbers is solved too: it grows by the condition of the matrix. What cannot be
 /// certified here is left to the partner, which judges it (direct/certain.c). Determinants and inverses are the
 /// partner's too.
