@@ -45,6 +45,10 @@ lac_status lac_array_lend(lac_context *ctx, const lac_array *of, lac_array **out
 void lac_array_lend_again(lac_array *lent, const lac_array *of);
 lac_status lac_array_keep(lac_context *ctx, lac_array *lent, const lac_array *of);
 
+/// lac_array_read for the library's own decisions: an error of values that an earlier call left is not raised here,
+/// where it would be taken for one of what goes on.
+lac_status lac_array_fetch(lac_context *ctx, const lac_array *array, void *host);
+
 /// True when the caller is the only holder of the array and its memory: it may be written in place.
 bool lac_array_is_sole(const lac_array *array);
 

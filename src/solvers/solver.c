@@ -144,7 +144,6 @@ static lac_status solver_factor(lac_context *ctx, const lac_solver *solver, cons
   lac_array *flat = NULL;
   lac_identity identity;
 
-  LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_factor: out is NULL");
   LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_factor: the solver is NULL");
   LAC_TRY(lac_solver_require_here(ctx, "lac_solver_factor", "values", values));
@@ -168,6 +167,17 @@ done:
 }
 
 lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values, lac_factor **out) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK_CONTEXT();
+  LAC_TRY(lac_context_faults(ctx));
+  LAC_TRY(lac_solver_take_factor(ctx, solver, values, out));
+done:
+  return status;
+}
+
+lac_status lac_solver_take_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values,
+                                  lac_factor **out) {
   return solver_factor(ctx, solver, values, false, out);
 }
 

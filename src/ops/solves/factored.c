@@ -29,7 +29,7 @@ lac_status lac_call_factor(lac_call *call, int a, lac_factor **out) {
   lac_status status = LAC_OK;
   lac_factor *factor = NULL;
 
-  if (!factored_is_factor(call->object)) return lac_solver_factor(ctx, call->object, call->in[a], out);
+  if (!factored_is_factor(call->object)) return lac_solver_take_factor(ctx, call->object, call->in[a], out);
   LAC_TRY(factored_retain(call, a, &factor));
   LAC_TRY(lac_loan_settle(ctx, factor, call->in[a]));
   *out = factor, factor = NULL;

@@ -19,7 +19,7 @@ typedef struct lac_auto_core {
   lac_multigrid_bytes bytes;      // of multigrid on a grid, where it iterates on one; else 0
   /// What was learnt from a solve after which a direct factor served: why factors are direct at once from then on.
   _Atomic(const char *) learnt;
-  atomic_bool has_left_engine;  // it failed: direct factors are the host's from then on
+  atomic_bool has_left_device;  // what makes them there failed: direct factors are the host's from then on
 } lac_auto_core;
 
 /// The part of a factor.
