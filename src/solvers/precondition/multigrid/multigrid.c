@@ -103,7 +103,7 @@ static lac_status choice_tell(lac_context *ctx, const lac_array *shares, multigr
   lac_status status = LAC_OK;
   double found[2];
 
-  LAC_TRY(lac_array_read(ctx, shares, found));
+  LAC_TRY(lac_array_fetch(ctx, shares, found));
   *look = (multigrid_look){found[0], found[1]};
 done:
   return status;
@@ -130,7 +130,7 @@ static lac_status choice_contrast(lac_context *ctx, lac_setup *setup) {
   if (setup->spread > 0 && setup->spread <= CHOICE_STIFF) goto done;
   LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){1}, &found));
   LAC_TRY(ctx->kernels->smoothed->contrast(ctx, &rows, lac_setup_items(setup), setup->values, CHOICE_SHARE, found));
-  LAC_TRY(lac_array_read(ctx, found, &setup->contrast));
+  LAC_TRY(lac_array_fetch(ctx, found, &setup->contrast));
 done:
   lac_array_destroy(&found);
   return status;

@@ -66,7 +66,7 @@ static lac_status factorise(lac_context *ctx, const grid_hierarchy *h, const lac
   LAC_TRY(neighbours(ctx, &h->last, &pattern));
   LAC_ALLOC(entries, lac_array_bytes(planes));
   LAC_ALLOC(values, (size_t)(h->items * pattern->nnz) * number);
-  LAC_TRY(lac_array_read(ctx, planes, entries));
+  LAC_TRY(lac_array_fetch(ctx, planes, entries));
   for (int64_t item = 0; item < h->items; ++item) {
     list(&h->last, pattern, number, entries + (size_t)(item * LAC_GRID_DIRECTIONS * lac_grid_room(&h->last)) * number,
          values + (size_t)(item * pattern->nnz) * number);
@@ -127,7 +127,7 @@ static lac_status look_at_range(lac_context *ctx, grid_hierarchy *h, const lac_a
   lac_status status = LAC_OK;
   double found[LAC_LEVELS], most = 0;
 
-  LAC_TRY(lac_array_read(ctx, largest, found));
+  LAC_TRY(lac_array_fetch(ctx, largest, found));
   for (int l = 0; l < count; ++l) most = fmax(most, found[l]);
   h->least = 1 / found[0];
   *holds = h->narrow == h->dtype || NARROW_LEAST * most <= 1;
