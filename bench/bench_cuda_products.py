@@ -1,81 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products and groups of CUDA tensors beside torch and CuPy on the same device, one run.
 
-Matrices: tridiag(-1, 2, -1) of numml's Table 2 in f32, the five-point matrix of 4 million unknowns, and rows whose
-lengths follow a power law (a few of some ten thousand entries among many of a few). Each library gets the same CSR on
-the device and makes its results anew. Times are medians between CUDA events; the peer of a row is the faster of the
-two. Shares are of what a copy on the device moves, over the bytes that must be moved: every array once.
+Matrices: the five-point matrix of 4 million unknowns, once of 169 million, and rows whose lengths follow a power law (a
+few of some ten thousand entries among many of a few). Shares are of what a copy on the device moves, over the bytes
+that must be moved: every array once. Table 2 has rows of its own (bench_cuda_table2.py).
 """
 
-import statistics
-import sys
-
-import numpy as np
 import torch
-from support import Table, peer_call, sized
+from cuda_peers import Bench, begin, by_lengths, cupy, with_cupy
+from support import sized
 
-import lacuna
 import lacuna.torch as lt
-
-try:
-    import cupy
-    import cupyx.scipy.sparse as cusparse
-except ImportError:
-    cupy = None
-    print("CuPy is left out: it is not installed")
-
-
-def seconds(f, rounds=11):
-    """The median time of a call on the device."""
-    times = []
-    for _ in range(3):
-        f()
-    for _ in range(rounds):
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        f()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) * 1e-3)
-    return statistics.median(times)
-
-
-def copy_bandwidth():
-    x = torch.zeros(1 << 28, dtype=torch.float64, device="cuda")
-    y = torch.empty_like(x)
-    return 2 * x.nbytes / seconds(lambda: y.copy_(x))
-
-
-class Matrix:
-    """One matrix for all three libraries. CuPy works on torch's stream and in torch's memory."""
-
-    def __init__(self, offsets, columns, values, shape):
-        self.offsets, self.columns, self.a, self.shape = offsets, columns, values, shape
-        self.pattern = lacuna.Pattern.from_csr(offsets, columns, shape)
-        self.torch = torch.sparse_csr_tensor(offsets, columns, values, shape, check_invariants=False)
-        if cupy:
-            parts = [cupy.asarray(t) for t in (values, columns, offsets)]
-            self.cupy = cusparse.csr_matrix(tuple(parts), shape=shape)
-
-    @property
-    def bytes(self):
-        return self.a.nbytes + self.columns.nbytes + self.offsets.nbytes
-
-
-def by_lengths(lengths, columns, n, dtype):
-    offsets = torch.zeros(len(lengths) + 1, dtype=torch.int32, device="cuda")
-    offsets[1:] = torch.cumsum(lengths, 0)
-    values = torch.randn(columns.numel(), dtype=dtype, device="cuda")
-    return Matrix(offsets, columns.int(), values, (len(lengths), n))
-
-
-def tridiagonal(n):
-    i = torch.arange(n, device="cuda")
-    columns = torch.stack([i - 1, i, i + 1], 1)
-    is_here = (columns >= 0) & (columns < n)
-    m = by_lengths(is_here.sum(1), columns[is_here], n, torch.float32)
-    m.a.copy_(torch.tensor([-1.0, 2.0, -1.0], device="cuda").expand(n, 3)[is_here])
-    return m
 
 
 def five_point(side, dtype):
@@ -99,44 +34,6 @@ def power_law(n, mean, dtype):
     begins = torch.cumsum(lengths, 0) - lengths
     columns = first[row] + torch.arange(row.numel(), device="cuda") - begins[row]
     return by_lengths(lengths, columns, n, dtype)
-
-
-class Bench:
-    def __init__(self):
-        self.bandwidth, self.table = copy_bandwidth(), Table("cuda_products")
-        print(f"copy: {self.bandwidth * 1e-9:.0f} GB/s")
-
-    def row(self, name, m, ours, peers, bytes, bar=None, within=None):
-        """`ours` and the functions of `peers` give the same numbers; `bar` is a share of the bandwidth, `within` the
-        most seconds. A row is at least as fast as its peers."""
-        mine, dtype = seconds(ours), {torch.float32: "f32", torch.float64: "f64"}[m.a.dtype]
-        times = {peer: seconds(f) for peer, f in peers.items() if peer_call(f)}
-        peer = min(times, key=times.get, default=None)
-        residual = self.residual(ours(), peers, dtype)
-        share = bytes / mine / self.bandwidth
-        ok = (bar is None or share >= bar) and (within is None or mine <= within)
-        bars = ([] if bar is None else [f"{bar:.0%} of a copy"]) + ([] if within is None else [f"{within * 1e3:g} ms"])
-        told = ", ".join(f"{p} {t * 1e3:.3f} ms" for p, t in times.items())
-        self.table.at_least(1, name, n=m.shape[0], ours=mine, peer=peer, peer_s=times.get(peer), residual=residual,
-                            limit={"f32": 2e-5, "f64": 1e-13}[dtype], dtype=dtype, device="cuda",
-                            gbps=bytes / mine * 1e-9, share=share, ok=ok)  # fmt: skip
-        print(f"    {told}; bars: {', '.join(bars) or 'none'} and the peers")
-
-    @staticmethod
-    def residual(mine, peers, dtype):
-        """The largest difference from a peer, relative to the largest number; a sample of large results."""
-        worst = 0.0
-        for f in peers.values():
-            other = f()
-            other = other if isinstance(other, torch.Tensor) else torch.as_tensor(other, device="cuda")
-            a, b = mine.reshape(-1)[:: 1 + mine.numel() // 10**7], other.reshape(-1)[:: 1 + mine.numel() // 10**7]
-            worst = max(worst, ((a - b).abs().max() / b.abs().max()).item())
-        return worst
-
-
-def with_cupy(peers, f):
-    """The peers, and CuPy's function where it is there."""
-    return {**peers, "CuPy": f} if cupy else peers
 
 
 def product(bench, name, m, k, **bars):
@@ -170,35 +67,18 @@ def softmax(bench, name, m, **bars):
     bench.row(name, m, lambda: lt.segment_softmax(rows, m.a), peers, 2 * m.a.nbytes, **bars)
 
 
-def backward(bench, m, k):
-    """Forward and both gradients of an spmm; torch's takes a dense matrix for the gradient of a CSR tensor."""
-    x = torch.randn(m.shape[1], k, dtype=m.a.dtype, device="cuda").requires_grad_()
-    a, y_bar = m.a.clone().requires_grad_(), torch.randn(m.shape[0], k, dtype=m.a.dtype, device="cuda")
-
-    def ours():
-        return torch.autograd.grad(lt.spmm(m.pattern, a, x), (a, x), y_bar)[1]
-
-    matrix = m.torch.detach().requires_grad_()
-
-    def theirs():
-        return torch.autograd.grad(matrix @ x, (matrix, x), y_bar)[1]
-
-    size = 3 * m.bytes + 3 * (x.nbytes + y_bar.nbytes)
-    bench.row(f"tridiagonal: SpMM {k} and gradients", m, ours, {"torch": theirs}, size)
+def squared(bench, name, m, **bars):
+    """A A on a kept plan: the pattern of the product is there, and values are computed."""
+    entries = lt.spgemm(m.pattern, m.a, m.pattern, m.a).numel()
+    peers = with_cupy({"torch": lambda: m.torch @ m.torch}, lambda: m.cupy @ m.cupy)
+    size = m.bytes + entries * (m.a.element_size() + 2 * m.columns.element_size())
+    bench.row(name, m, lambda: lt.spgemm(m.pattern, m.a, m.pattern, m.a), peers, size, **bars)
 
 
 def main():
-    if not torch.cuda.is_available():
-        sys.exit("skip: no CUDA device")
-    if cupy:
-        cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream).use()
-    np.random.seed(1)
-    torch.manual_seed(1)
-    bench = Bench()
+    begin()
+    bench = Bench("cuda_products")
     side, n = sized(2000, 500), sized(1 << 20, 1 << 16)
-    product(bench, "tridiagonal: SpMV", tridiagonal(32768), 1)
-    product(bench, "tridiagonal: SpDMM", tridiagonal(16384), 16384, within=0.65e-3)
-    backward(bench, tridiagonal(16384), 128)
     for dtype in (torch.float64, torch.float32):
         m = five_point(side, dtype)
         word = "f64" if dtype == torch.float64 else "f32"
@@ -208,12 +88,15 @@ def main():
         product(bench, f"five-point {word}: SpMM 128", m, 128, bar=0.75)
         sampled(bench, f"five-point {word}: SDDMM 32", m, 32, bar=0.7)
         softmax(bench, f"five-point {word}: softmax", m, bar=1 / 1.5)
+        squared(bench, f"five-point {word}: A A", m, bar=1 / 2)
         m = power_law(n, 16, dtype)
         product(bench, f"power law {word}: SpMV", m, 1)
         transposed(bench, f"power law {word}: A^T x", m)
         product(bench, f"power law {word}: SpMM 32", m, 32)
         sampled(bench, f"power law {word}: SDDMM 32", m, 32)
         softmax(bench, f"power law {word}: softmax", m)
+    del m
+    product(bench, "five-point 169M: SpMV", five_point(sized(13000, 1000), torch.float64), 1, bar=0.9)
     bench.table.finish()
 
 

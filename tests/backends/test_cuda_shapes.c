@@ -365,17 +365,20 @@ static lac_status run_gather_outer(const lac_kernels *k, lac_context *ctx, const
 }
 
 /// Groups by their lengths: short ones, ones of a part of a warp, of a warp, of a block, uneven ones, a few of very
-/// many, and nothing at all. Inputs come in runs, or mixed and with every seventh dropped.
-enum { GROUPINGS = 7 };
+/// many, nothing at all, ones of up to 8, and short ones among which are some of 40, once 32 in a row. Inputs come in
+/// runs, or mixed and with every seventh dropped.
+enum { GROUPINGS = 9, CROWDED = 8 };
 static lac_map *map_grouped(int kind, bool is_mixed) {
-  static const int64_t lengths[] = {4, 20, 70, 600, 0, 6000, 0}, counts[] = {700, 130, 40, 9, 800, 2, 3};
+  static const int64_t lengths[] = {4, 20, 70, 600, 0, 6000, 0, 7, 0};
+  static const int64_t counts[] = {700, 130, 40, 9, 800, 2, 3, 700, 700};
   static const int64_t uneven[] = {0, 1, 7, 0, 33, 1, 0, 2};
   int64_t outputs = counts[kind], inputs = 0, *target = scratch(15000 * sizeof *target);
   lac_map *map = NULL;
   size_t mark = scratch_mark();
   for (int64_t j = 0; j < outputs; ++j) {
     int64_t length =
-        kind == 4 ? (j == 3 || j == outputs - 1 ? 5000 : uneven[j % 8]) : lengths[kind] + j % 2 * (kind < 6);
+        kind == 4 ? (j == 3 || j == outputs - 1 ? 5000 : uneven[j % 8]) : lengths[kind] + j % 2 * (kind != 6);
+    if (kind == CROWDED) length = j / 32 == 2 || j % 90 == 7 ? 40 : j % 4;
     for (int64_t e = 0; e < length; ++e) target[inputs++] = j;
   }
   for (int64_t i = 0; is_mixed && i < inputs; ++i) {
@@ -419,12 +422,12 @@ static void reductions_of_groups_agree(lac_context *ctx) {
   twin_close();
 }
 
-/// Infinities and NaN, wherever a group is worked on.
+/// Infinities, NaN and what exponentials of others are nothing to, wherever a group is worked on.
 static void edges_of_groups_agree(lac_context *ctx) {
-  static const double edges[] = {INFINITY, -INFINITY, NAN};
+  static const double edges[] = {INFINITY, -INFINITY, NAN, 720};
   twin_open(ctx);
-  for (int kind = 0; kind < 12; ++kind) {
-    for (int edge = 0; edge < 3; ++edge) {
+  for (int kind = 0; kind < 2 * GROUPINGS; ++kind) {
+    for (int edge = 0; edge < 4; ++edge) {
       size_t mark = scratch_mark();
       lac_map *map = map_grouped(kind / 2, kind % 2);
       random_state r = random_start(1);
@@ -531,34 +534,65 @@ static void matrices_of_groups_agree(lac_context *ctx) {
   twin_close();
 }
 
+static void compare_sampled(lac_dtype dtype, const lac_pattern *t, const lac_pattern *x, lac_form sx,
+                            const lac_pattern *y, lac_form sy, int batch) {
+  int n = batches[batch].ndim;
+  int64_t shape[4];
+  int ndim = shape_of(shape, n, batches[batch].x, 1, &x->nnz);
+  twin a = twin_random(dtype, ndim, shape, 1);
+  ndim = shape_of(shape, n, batches[batch].y, 1, &y->nnz);
+  twin b = twin_random(dtype, ndim, shape, 2);
+  ndim = shape_of(shape, n, batches[batch].out, 1, &t->nnz);
+  twin c = twin_new(dtype, ndim, shape);
+  compare(run_sampled, &(call){.p = t, .q = x, .r = y, .form = sx, .other = sy, .in = {&a, &b}, .out = &c},
+          "sampled_spgemm");
+  twin_destroy(&a), twin_destroy(&b), twin_destroy(&c);
+}
+
 static void sampled_products_agree(lac_context *ctx) {
   static const double means[] = {3, 20, 60};
   twin_open(ctx);
   for (size_t m = 0; m < 3; ++m) {
     for (int forms = 0; forms < 16; forms += m ? 5 : 1) {
       lac_form sx = (lac_form)(forms / 4), sy = (lac_form)(forms % 4);
+      bool wide = forms / 4 == 1 || m == 2;
       lac_pattern *x =
           pattern_random(sx & LAC_TRANSPOSED ? 80 : 70, sx & LAC_TRANSPOSED ? 70 : 80, means[m], LAC_WIDTH_32_32, 11);
-      lac_pattern *y =
-          pattern_random(sy & LAC_TRANSPOSED ? 90 : 80, sy & LAC_TRANSPOSED ? 80 : 90, means[m], LAC_WIDTH_64_32, 12);
-      lac_pattern *t = pattern_random(70, 90, 9, LAC_WIDTH_64_64, 13);
+      lac_pattern *y = pattern_random(sy & LAC_TRANSPOSED ? 90 : 80, sy & LAC_TRANSPOSED ? 80 : 90, means[m],
+                                      wide ? LAC_WIDTH_64_32 : LAC_WIDTH_32_32, 12);
+      lac_pattern *t = pattern_random(70, 90, 9, wide ? LAC_WIDTH_64_64 : LAC_WIDTH_32_32, 13);
       for (int d = 0; d < 4; ++d) {
-        for (int batch = 0; batch < BATCHES; batch += m ? 3 : 1) {
-          int n = batches[batch].ndim;
-          int64_t shape[4];
-          int ndim = shape_of(shape, n, batches[batch].x, 1, &x->nnz);
-          twin a = twin_random(twin_dtypes[d], ndim, shape, 1);
-          ndim = shape_of(shape, n, batches[batch].y, 1, &y->nnz);
-          twin b = twin_random(twin_dtypes[d], ndim, shape, 2);
-          ndim = shape_of(shape, n, batches[batch].out, 1, &t->nnz);
-          twin c = twin_new(twin_dtypes[d], ndim, shape);
-          compare(run_sampled, &(call){.p = t, .q = x, .r = y, .form = sx, .other = sy, .in = {&a, &b}, .out = &c},
-                  "sampled_spgemm");
-          twin_destroy(&a), twin_destroy(&b), twin_destroy(&c);
-        }
+        for (int batch = 0; batch < BATCHES; batch += m ? 3 : 1)
+          compare_sampled(twin_dtypes[d], t, x, sx, y, sy, batch);
       }
       lac_pattern_destroy(&x), lac_pattern_destroy(&y), lac_pattern_destroy(&t);
     }
+  }
+  twin_close();
+}
+
+/// Rows of a target that are short, but for some that follow each other and have more slots than a block keeps at hand.
+static void sampled_products_of_crowded_rows_agree(lac_context *ctx) {
+  enum { ROWS = 700, COLS = 250, CROWD = 20 };
+  static const lac_width widths[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_64};
+  twin_open(ctx);
+  for (int w = 0; w < 2; ++w) {
+    size_t mark = scratch_mark();
+    int64_t count = 0, *row = scratch(ROWS * COLS * sizeof *row), *col = scratch(ROWS * COLS * sizeof *col);
+    lac_pattern *t = NULL, *x = pattern_random(ROWS, 90, 4, widths[w], 14),
+                *y = pattern_random(90, COLS, 4, widths[w], 15);
+    for (int64_t i = 0; i < ROWS; ++i) {
+      int64_t step = i >= 300 && i < 300 + CROWD ? 1 : 50 + i % 50;
+      for (int64_t j = i % 3; j < COLS; j += step) row[count] = i, col[count++] = j;
+    }
+    twin_must(TWIN_CPU,
+              lac_pattern_from_coo(twin_context(TWIN_CPU), ROWS, COLS, count, LAC_I64, row, col, widths[w], &t, NULL));
+    for (int d = 0; d < 4; ++d) {
+      compare_sampled(twin_dtypes[d], t, x, LAC_PLAIN, y, LAC_PLAIN, 0);
+      compare_sampled(twin_dtypes[d], t, x, LAC_CONJUGATED, y, LAC_CONJUGATED, 2);
+    }
+    lac_pattern_destroy(&x), lac_pattern_destroy(&y), lac_pattern_destroy(&t);
+    scratch_release(mark);
   }
   twin_close();
 }
@@ -744,6 +778,6 @@ static void unaligned_arrays_agree(lac_context *ctx) {
   products_agree_at_every_row_length, products_agree_for_every_batch_and_width, long_and_short_rows_agree,       \
       few_rows_agree, products_on_a_grid_agree, products_of_unaligned_columns_agree, products_with_blocks_agree, \
       sliced_rows_agree, reductions_of_groups_agree, edges_of_groups_agree, products_of_groups_agree,            \
-      matrices_of_groups_agree, sampled_products_agree, sums_and_broadcasts_agree, inner_products_agree,         \
-      broadcast_arithmetic_agrees, maps_agree, unaligned_arrays_agree
+      matrices_of_groups_agree, sampled_products_agree, sampled_products_of_crowded_rows_agree,                  \
+      sums_and_broadcasts_agree, inner_products_agree, broadcast_arithmetic_agrees, maps_agree, unaligned_arrays_agree
 TWIN_MAIN(TESTS)

@@ -74,7 +74,8 @@ __device__ void store_once(T *to, const T &value) {
   }
 }
 
-/// Numbers in shared memory leave gaps, so that threads which step through parts of one length meet different banks.
+/// Numbers in shared memory leave gaps, so that threads which step through parts of one even length meet different
+/// banks; those of an odd length do without, and worse with.
 template <class T>
 __host__ __device__ constexpr int with_gaps(int i) {
   return i + static_cast<int>(static_cast<unsigned>(i) / (128 / sizeof(T)));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file lines.cu
-/// The longest of the lines between offsets: how many entries it has, then the first line with so many.
+/// The longest of the lines between offsets: how many entries it has, then the first line with so many; and where
+/// pieces of uneven lines begin.
 ///
 /// Maxima and minima of integers do not depend on the order of threads.
 
-#include "backends/cuda/grid.cuh"
-#include "backends/cuda/lines.h"
+#include "backends/cuda/lines.cuh"
 
 using namespace lac_cuda;
 
@@ -52,5 +52,12 @@ cudaError_t cuda_launch_longest(cudaStream_t stream, int64_t lines, cuda_index o
     cudaError_t first = launch(longest_count<O>, grid, stream, lines, integers<O>(offsets), count);
     if (first != cudaSuccess) return first;
     return launch(longest_line<O>, grid, stream, lines, integers<O>(offsets), static_cast<const Word *>(count), line);
+  });
+}
+
+cudaError_t cuda_launch_piece_starts(cudaStream_t stream, const cuda_lengths *l, cuda_index offsets, int64_t piece,
+                                     int64_t *starts) {
+  return with_index(offsets.type, [&](auto index) {
+    return start_starts(stream, l, integers<decltype(index)>(offsets), piece, starts);
   });
 }

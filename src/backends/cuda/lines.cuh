@@ -11,7 +11,7 @@
 ///     items(), at(b)            the batch, and where its item b lies
 ///     term(at, p), put(b, j, x)
 ///     add(b, j, x)              join x, which was carried from the pieces before, to what was put
-///     IS_RARE                   it sums over a batch: fewer kernels are compiled for it
+///     WORK                      a lines_work
 ///
 /// and, unless it is rare, a term in steps between which threads wait for memory, so that several terms of a piece wait
 /// together:
@@ -19,15 +19,19 @@
 ///     Entry look(at, p), Factors gather(at, entry), product(factors)
 ///
 /// Kernels: short lines, whose terms a block computes side by side into shared memory, from where each thread joins
-/// those of one line; a group of lanes to a line; pieces of uneven lines (lines.h).
+/// those of one line; the same by warps that have spans of a tile; a group of lanes to a line; pieces of uneven lines
+/// (lines.h).
 
 #ifndef LACUNA_BACKENDS_CUDA_LINES_CUH
 #define LACUNA_BACKENDS_CUDA_LINES_CUH
 
-#include "backends/cuda/access.cuh"
-#include "backends/cuda/lines.h"
+#include "backends/cuda/tiles.cuh"
 
 namespace lac_cuda {
+
+/// An Op may be rare, because it sums over a batch: fewer kernels are compiled for it. A term gathers one factor, or
+/// both lie where its entry says.
+enum lines_work { LINES_RARE, LINES_GATHER, LINES_GATHER_BOTH };
 
 // -- short lines -----------------------------------------------------------------------------------------------------
 
@@ -63,6 +67,96 @@ __global__ void __launch_bounds__(BLOCK)
       O begin = line < bottom ? offsets[line] : last, end = line < bottom ? offsets[line + 1] : last;
       auto sum = block_join(op, at, first, last, begin, end);
       if (line < bottom) op.put(b, line, sum);
+    }
+  }
+}
+
+// -- short lines of a tile -------------------------------------------------------------------------------------------
+
+constexpr int SHORT_SPAN = 64;        // the most lines of a warp in a tile
+constexpr int SHORT_SPAN_BLOCKS = 4;  // on a multiprocessor: more would leave too few registers
+
+/// Terms of a lane on their way.
+template <class Op>
+constexpr int STEPS = sizeof(typename Op::Entry) + sizeof(typename Op::Factors) <= 24 ? 5 : 3;
+
+/// Up to 32 lines of a span, one to a lane: [begin, end) of this one. Those behind the span are empty.
+template <class O>
+struct WarpLines {
+  O begin, end;
+
+  __device__ WarpLines(const Span &span, int top, const O *__restrict__ offsets) {
+    int line = top + static_cast<int>(threadIdx.x) % 32;
+    begin = offsets[span.first + (line < span.count ? line : span.count)];
+    end = offsets[span.first + (line < span.count ? line + 1 : span.count)];
+  }
+  __device__ O first() const { return __shfl_sync(ALL_LANES, begin, 0); }
+  __device__ O last() const { return __shfl_sync(ALL_LANES, end, 31); }
+};
+
+/// What a warp knows of the next terms, up to a chunk of them, before it gathers their factors. The last entry stands
+/// in for those behind it: a load that nothing depends on need not wait for a branch.
+template <class Op>
+struct Ahead {
+  static constexpr int CHUNK = 32 * STEPS<Op>;
+  typename Op::Entry entry[STEPS<Op>];
+
+  template <class O>
+  __device__ void look(const Op &op, Offsets at, O first, O last) {
+    if (first == last) return;
+    int count = last - first < CHUNK ? static_cast<int>(last - first) : CHUNK;
+#pragma unroll
+    for (int u = 0; u < STEPS<Op>; ++u) {
+      int i = u * 32 + static_cast<int>(threadIdx.x) % 32;
+      entry[u] = op.look(at, static_cast<int64_t>(first) + (i < count ? i : count - 1));
+    }
+  }
+};
+
+/// The lines of a span by a warp, 32 at a time. Offsets and entries of the next ones are read before they are needed.
+template <class Op, class O>
+__device__ void join_span(const Op &op, int64_t b, Offsets at, const Span &span, const O *__restrict__ offsets,
+                          typename Op::Value *terms) {
+  constexpr O CHUNK = Ahead<Op>::CHUNK;
+  int lane = static_cast<int>(threadIdx.x) % 32;
+  WarpLines<O> next(span, 0, offsets);
+  Ahead<Op> ahead;
+  ahead.look(op, at, next.first(), next.last());
+  for (int top = 0; top < span.count; top += 32) {
+    WarpLines<O> lines = next;
+    O first = lines.first(), last = lines.last();
+    next = WarpLines<O>(span, top + 32, offsets);
+    auto sum = op.none();
+    if (first == last) ahead.look(op, at, next.first(), next.last());
+    for (O rest = last - first; rest > 0; rest = rest > CHUNK ? rest - CHUNK : 0) {
+      O chunk = last - rest, stop = rest > CHUNK ? chunk + CHUNK : last;
+      typename Op::Factors factors[STEPS<Op>];
+#pragma unroll
+      for (int u = 0; u < STEPS<Op>; ++u) factors[u] = op.gather(at, ahead.entry[u]);
+      ahead.look(op, at, rest > CHUNK ? stop : next.first(), rest > CHUNK ? last : next.last());
+#pragma unroll
+      for (int u = 0; u < STEPS<Op>; ++u) terms[u * 32 + lane] = op.product(factors[u]);
+      __syncwarp();
+      int from = lines.begin > chunk ? static_cast<int>(lines.begin - chunk) : 0;
+      int to = static_cast<int>((lines.end < stop ? lines.end : stop) - chunk);
+      for (int i = from; i < to; ++i) sum = op.join(sum, terms[i]);
+      __syncwarp();
+    }
+    if (top + lane < span.count) op.put(b, span.first + top + lane, sum);
+  }
+}
+
+template <class Op, class O>
+__global__ void __launch_bounds__(BLOCK, SHORT_SPAN_BLOCKS)
+    lines_spans(const __grid_constant__ Op op, const __grid_constant__ Tiles tiles, const O *__restrict__ offsets) {
+  using Value = typename Op::Value;
+  __shared__ Value terms[WARPS][Ahead<Op>::CHUNK];
+  int warp = static_cast<int>(threadIdx.x) / 32;
+  for (int64_t b = blockIdx.y; b < op.items(); b += gridDim.y) {
+    Offsets at = op.at(b);
+    for (int64_t tile = blockIdx.x; tile < tiles.count(); tile += gridDim.x) {
+      Span span = tiles.span(tile, warp);
+      if (span.count > 0) join_span(op, b, at, span, offsets, terms[warp]);
     }
   }
 }
@@ -183,127 +277,112 @@ struct Piece {
   }
 };
 
-template <class R>
-__device__ R shift_up(R x, int distance) {
-  return __shfl_up_sync(0xffffffffu, x, distance);
-}
-template <class R>
-__device__ Complex<R> shift_up(Complex<R> x, int distance) {
-  return {shift_up(x.re, distance), shift_up(x.im, distance)};
-}
+constexpr int PIECE_THREADS = CUDA_PIECE_THREADS;
+constexpr int PIECE_LANES = 2;    // that join a part of a piece
+constexpr int PIECE_LONG = 64;    // longer parts are joined by warps
+constexpr int PIECE_BLOCKS = 10;  // on a multiprocessor: as many as registers allow
 
-/// What a thread has of the line that goes on behind its items, and whether a line ended in them.
+/// Of a thread.
 template <class Value>
-struct Tail {
-  Value sum;
-  int has_end;
+constexpr int PIECE_ITEMS = sizeof(Value) > 4 ? CUDA_PIECE_WIDE : CUDA_PIECE_NARROW;
+
+/// A piece in shared memory: its terms, and where its parts end. A part is what it has of a line; the last one is of
+/// the line that goes on behind it.
+template <class Value>
+struct PieceRoom {
+  static constexpr int ITEMS = PIECE_THREADS * PIECE_ITEMS<Value>;
+  Value terms[ITEMS];
+  int ends[ITEMS + 1];
+  int longs[ITEMS / PIECE_LONG + 1], long_count;
+
+  __device__ int begin(int part) const { return part ? ends[part - 1] : 0; }
 };
-
-template <class Op, class Value>
-__device__ Tail<Value> follow(const Op &op, Tail<Value> before, Tail<Value> after) {
-  return {after.has_end ? after.sum : op.join(before.sum, after.sum), before.has_end | after.has_end};
-}
-
-/// The tail of all threads before this one; *whole is that of the block. Two barriers.
-template <class Op, class Value>
-__device__ Value tail_before(const Op &op, Tail<Value> tail, Value *whole) {
-  __shared__ Value sums[WARPS];
-  __shared__ int ends[WARPS];
-  int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-#pragma unroll
-  for (int d = 1; d < 32; d *= 2) {
-    Tail<Value> before = {shift_up(tail.sum, d), shift_up(tail.has_end, d)};
-    if (lane >= d) tail = follow(op, before, tail);
-  }
-  if (lane == 31) sums[warp] = tail.sum, ends[warp] = tail.has_end;
-  __syncthreads();
-  Tail<Value> base = {op.none(), 0}, all = base;
-  for (int w = 0; w < WARPS; ++w) {
-    if (w == warp) base = all;
-    all = follow(op, all, Tail<Value>{sums[w], ends[w]});
-  }
-  *whole = all.sum;
-  Tail<Value> left = {shift_up(tail.sum, 1), shift_up(tail.has_end, 1)};
-  __syncthreads();
-  return lane == 0 ? base.sum : follow(op, base, left).sum;
-}
-
-constexpr int PIECE_ITEMS = CUDA_PIECE / BLOCK;  // of a thread
 
 /// The terms of a piece to shared memory: all of a thread are on their way at a time. The last one stands in for those
 /// behind it: a load that nothing depends on need not wait for a branch.
 template <class Op>
 __device__ void stage_terms(const Op &op, Offsets at, const Piece &piece, typename Op::Value *terms) {
-  using Value = typename Op::Value;
+  constexpr int ITEMS = PIECE_ITEMS<typename Op::Value>;
   int me = static_cast<int>(threadIdx.x), count = piece.entries;
-  if constexpr (Op::IS_RARE) {
+  if constexpr (Op::WORK == LINES_RARE) {
 #pragma unroll 4
-    for (int i = me; i < count; i += BLOCK) terms[with_gaps<Value>(i)] = op.term(at, piece.entry + i);
+    for (int i = me; i < count; i += PIECE_THREADS) terms[i] = op.term(at, piece.entry + i);
   } else if (count > 0) {
-    typename Op::Entry entry[PIECE_ITEMS];
-    typename Op::Factors factors[PIECE_ITEMS];
+    typename Op::Entry entry[ITEMS];
+    typename Op::Factors factors[ITEMS];
 #pragma unroll
-    for (int u = 0; u < PIECE_ITEMS; ++u) {
-      int i = u * BLOCK + me;
+    for (int u = 0; u < ITEMS; ++u) {
+      int i = u * PIECE_THREADS + me;
       entry[u] = op.look(at, piece.entry + (i < count ? i : count - 1));
     }
 #pragma unroll
-    for (int u = 0; u < PIECE_ITEMS; ++u) factors[u] = op.gather(at, entry[u]);
+    for (int u = 0; u < ITEMS; ++u) factors[u] = op.gather(at, entry[u]);
 #pragma unroll
-    for (int u = 0; u < PIECE_ITEMS; ++u) {
-      int i = u * BLOCK + me;
-      if (i < count) terms[with_gaps<Value>(i)] = op.product(factors[u]);
-    }
+    for (int u = 0; u < ITEMS; ++u) terms[u * PIECE_THREADS + me] = op.product(factors[u]);
   }
 }
 
-/// One piece by one block. What it carries is returned to all threads. The sums of lines lie behind the terms: there is
-/// a place for each item of the path.
-template <class Op, class O>
-__device__ typename Op::Value piece_join(const Op &op, int64_t b, const Piece &piece, const O *offsets) {
-  using Value = typename Op::Value;
-  __shared__ Value numbers[with_gaps<Value>(CUDA_PIECE)];
-  __shared__ int ends[CUDA_PIECE];
-  int me = static_cast<int>(threadIdx.x);
-  for (int i = me; i < piece.lines; i += BLOCK) ends[i] = static_cast<int>(offsets[piece.line + i + 1] - piece.entry);
-  stage_terms(op, op.at(b), piece, numbers);
-  __syncthreads();
-
-  auto number = [&](int i) -> Value & { return numbers[with_gaps<Value>(i)]; };
-  int items = piece.lines + piece.entries, place = me * PIECE_ITEMS < items ? me * PIECE_ITEMS : items;
-  int line = static_cast<int>(ends_before(ends, piece.lines, piece.entries, place)), first = line;
-  int end = line < piece.lines ? ends[line] : CUDA_PIECE;
+/// The join of a part by G lanes, by a fixed tree; lane 0 has it.
+template <int G, class Op, class Value>
+__device__ Value part_join(const Op &op, const PieceRoom<Value> &room, int part) {
   Value sum = op.none();
-#pragma unroll
-  for (int i = 0; i < PIECE_ITEMS; ++i, ++place) {
-    if (place >= items) continue;
-    if (end <= place - line) {
-      number(piece.entries + line) = sum;
-      sum = op.none();
-      ++line;
-      end = line < piece.lines ? ends[line] : CUDA_PIECE;
+  int end = part < 0 ? 0 : room.ends[part];
+  for (int i = part < 0 ? 0 : room.begin(part) + static_cast<int>(threadIdx.x) % G; i < end; i += G)
+    sum = op.join(sum, room.terms[i]);
+  return group_join<G>(op, sum);
+}
+
+/// give(part, its join) for all parts of a piece: short ones by a few lanes each, then long ones by warps.
+template <class Op, class Value, class F>
+__device__ void join_parts(const Op &op, PieceRoom<Value> &room, int parts, F give) {
+  int me = static_cast<int>(threadIdx.x), lane = me % PIECE_LANES, in_warp = me % 32 / PIECE_LANES;
+  for (int part = me / PIECE_LANES; part - in_warp < parts; part += PIECE_THREADS / PIECE_LANES) {
+    bool is_there = part < parts, is_long = is_there && room.ends[part] - room.begin(part) > PIECE_LONG;
+    Value sum = part_join<PIECE_LANES>(op, room, is_there && !is_long ? part : -1);
+    if (!is_there || lane > 0) continue;
+    if (is_long) {
+      room.longs[atomicAdd(&room.long_count, 1)] = part;  // in any order: each is joined alone
     } else {
-      sum = op.join(sum, number(place - line));
+      give(part, sum);
     }
   }
-  bool has_end = line > first;
-  Value whole, before = tail_before(op, Tail<Value>{sum, has_end}, &whole);
-  if (has_end) number(piece.entries + first) = op.join(before, number(piece.entries + first));
   __syncthreads();
-  for (int i = me; i < piece.lines; i += BLOCK) op.put(b, piece.line + i, number(piece.entries + i));
+  for (int i = me / 32; i < room.long_count; i += PIECE_THREADS / 32) {
+    Value sum = part_join<32>(op, room, room.longs[i]);
+    if (me % 32 == 0) give(room.longs[i], sum);
+  }
+}
+
+/// One piece by one block.
+template <class Op, class O>
+__device__ void piece_join(const Op &op, int64_t b, const Piece &piece, const O *offsets,
+                           PieceRoom<typename Op::Value> &room, typename Op::Value *carried) {
+  using Value = typename Op::Value;
+  int me = static_cast<int>(threadIdx.x);
+  if (me == 0) room.ends[piece.lines] = piece.entries, room.long_count = 0;
+  for (int i = me; i < piece.lines; i += PIECE_THREADS)
+    room.ends[i] = static_cast<int>(offsets[piece.line + i + 1] - piece.entry);
+  stage_terms(op, op.at(b), piece, room.terms);
   __syncthreads();
-  return whole;
+  join_parts(op, room, piece.lines + 1, [&](int part, Value sum) {
+    if (part < piece.lines) {
+      op.put(b, piece.line + part, sum);
+    } else {
+      *carried = sum;
+    }
+  });
+  __syncthreads();
 }
 
 template <class Op, class O>
-__global__ void __launch_bounds__(BLOCK, 4)
+__global__ void __launch_bounds__(PIECE_THREADS, sizeof(typename Op::Value) > 8 ? 5 : PIECE_BLOCKS)
     lines_pieces(const __grid_constant__ Op op, int64_t lines, const O *__restrict__ offsets, int64_t pieces,
                  const int64_t *__restrict__ starts, typename Op::Value *__restrict__ carried) {
+  __shared__ PieceRoom<typename Op::Value> room;
+  constexpr int ITEMS = PieceRoom<typename Op::Value>::ITEMS;
   for (int64_t b = blockIdx.y; b < op.items(); b += gridDim.y) {
-    for (int64_t t = blockIdx.x; t < pieces; t += gridDim.x) {
-      auto rest = piece_join(op, b, Piece(t, CUDA_PIECE, lines, offsets, starts), offsets);
-      if (threadIdx.x == 0) carried[b * pieces + t] = rest;
-    }
+    for (int64_t t = blockIdx.x; t < pieces; t += gridDim.x)
+      piece_join(op, b, Piece(t, ITEMS, lines, offsets, starts), offsets, room, carried + b * pieces + t);
   }
 }
 
@@ -332,27 +411,30 @@ __global__ void __launch_bounds__(BLOCK) lines_carry(const __grid_constant__ Op 
 
 // -- starting --------------------------------------------------------------------------------------------------------
 
+/// The line in which each piece begins, where it is not known.
 template <class O>
-cudaError_t start_starts(cudaStream_t stream, const cuda_lengths *l, const O *offsets, int64_t piece, void *scratch) {
+cudaError_t start_starts(cudaStream_t stream, const cuda_lengths *l, const O *offsets, int64_t piece, int64_t *starts) {
   int64_t pieces = cuda_pieces(l, piece);
   return launch(piece_starts<O>, blocks(ceil_div(pieces + 1, BLOCK / SEEKERS), MAX_X), stream, l->lines, offsets, piece,
-                pieces, static_cast<int64_t *>(scratch));
+                pieces, starts);
 }
 
 template <class Op, class O>
 cudaError_t start_pieces(cudaStream_t stream, const Op &op, const cuda_lengths *l, const O *offsets, int64_t batch,
                          void *scratch) {
   using Value = typename Op::Value;
-  int64_t pieces = cuda_pieces(l, CUDA_PIECE);
-  int64_t *starts = static_cast<int64_t *>(scratch);
-  Value *carried = reinterpret_cast<Value *>(static_cast<char *>(scratch) + cuda_starts_bytes(l, CUDA_PIECE));
-  cudaError_t error = start_starts(stream, l, offsets, CUDA_PIECE, scratch);
+  int64_t piece = PieceRoom<Value>::ITEMS, pieces = cuda_pieces(l, piece);
+  int64_t *found = static_cast<int64_t *>(scratch);
+  Value *carried = reinterpret_cast<Value *>(static_cast<char *>(scratch) + cuda_starts_bytes(l, piece));
+  cudaError_t error = l->starts ? cudaSuccess : start_starts(stream, l, offsets, piece, found);
+  const int64_t *starts = l->starts ? l->starts : found;
   if (error != cudaSuccess) return error;
   dim3 grid(blocks(pieces, MAX_X), blocks(batch, MAX_YZ));
-  error = launch(lines_pieces<Op, O>, grid, stream, op, l->lines, offsets, pieces, starts, carried);
+  lines_pieces<Op, O><<<grid, PIECE_THREADS, 0, stream>>>(op, l->lines, offsets, pieces, starts, carried);
+  error = cudaGetLastError();
   if (error != cudaSuccess) return error;
   dim3 carry(blocks(ceil_div(pieces, BLOCK / 32), MAX_X), blocks(batch, MAX_YZ));
-  return launch(lines_carry<Op>, carry, stream, op, l->lines, pieces, starts, carried);
+  return launch(lines_carry<Op>, carry, stream, op, l->lines, pieces, starts, static_cast<const Value *>(carried));
 }
 
 template <int G, class Op, class O>
@@ -366,6 +448,11 @@ template <class Op, class O>
 cudaError_t start_even(cudaStream_t stream, const Op &op, const cuda_lengths *l, const O *offsets, int64_t batch) {
   int64_t mean = cuda_mean_length(l);
   if (mean <= 8) {
+    if constexpr (Op::WORK == LINES_GATHER_BOTH) {
+      Tiles tiles = tiles_of(l, WARPS, span_width(l->lines, WARPS, batch, 32, SHORT_SPAN));
+      dim3 spans(blocks(tiles.count(), MAX_X), blocks(batch, MAX_YZ));
+      if (tiles.across > 1) return launch(lines_spans<Op, O>, spans, stream, op, tiles, offsets);
+    }
     dim3 grid(blocks(ceil_div(l->lines, BLOCK), MAX_X), blocks(batch, MAX_YZ));
     return launch(lines_short<Op, O>, grid, stream, op, l->lines, offsets);
   }
@@ -375,12 +462,12 @@ cudaError_t start_even(cudaStream_t stream, const Op &op, const cuda_lengths *l,
 }
 
 /// All lines, by the kernel that suits their lengths. `scratch` has the bytes of cuda_pieces_scratch for pieces of
-/// CUDA_PIECE where lengths are uneven.
+/// cuda_piece where lengths are uneven.
 template <class Op, class O>
 cudaError_t start_lines(cudaStream_t stream, const Op &op, const cuda_lengths *l, const O *offsets, int64_t batch,
                         void *scratch) {
   if (cuda_lengths_are_uneven(l, batch)) return start_pieces(stream, op, l, offsets, batch, scratch);
-  if constexpr (Op::IS_RARE) {
+  if constexpr (Op::WORK == LINES_RARE) {
     if (cuda_mean_length(l) <= 32) return start_lanes<8>(stream, op, l, offsets, batch);
     return start_lanes<32>(stream, op, l, offsets, batch);
   } else {

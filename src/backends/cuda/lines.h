@@ -20,12 +20,17 @@ extern "C" {
 
 typedef struct cuda_lengths {
   int64_t lines, entries;
-  int64_t longest;  // entries of the longest line
-  int64_t stride;   // lines this far apart share columns (tiles.cuh); 0: this is not known
+  int64_t longest;        // entries of the longest line; 0: this is not known
+  int64_t stride;         // lines this far apart share columns (tiles.cuh); 0: this is not known
+  const int64_t *starts;  // where pieces of uneven lines begin (cuda_launch_piece_starts); NULL: this is found anew
 } cuda_lengths;
 
-/// Entries and ends of lines of a piece, where one thread block reduces it to one number a line.
-enum { CUDA_PIECE = 2048 };
+/// Entries and ends of lines of a piece, where one thread block reduces it to one number a line: so many for each of
+/// its threads, by the bytes of a number.
+enum { CUDA_PIECE_THREADS = 128, CUDA_PIECE_WIDE = 8, CUDA_PIECE_NARROW = 12 };
+static inline int64_t cuda_piece(size_t bytes) {
+  return CUDA_PIECE_THREADS * (bytes > 4 ? CUDA_PIECE_WIDE : CUDA_PIECE_NARROW);
+}
 
 /// Lines up to this length are never cut, and a line this many times as long as the mean is not shared out whole.
 enum { CUDA_LONG_LINE = 256, CUDA_UNEVEN = 16, CUDA_FEW_LINES = 2048 };
@@ -50,6 +55,10 @@ static inline size_t cuda_starts_bytes(const cuda_lengths *l, int64_t piece) {
 static inline size_t cuda_pieces_scratch(const cuda_lengths *l, int64_t piece, int64_t batch, size_t bytes) {
   return cuda_starts_bytes(l, piece) + (size_t)(cuda_pieces(l, piece) * batch) * bytes;
 }
+
+/// The line in which each piece of so many items begins: cuda_pieces + 1 integers.
+cudaError_t cuda_launch_piece_starts(cudaStream_t stream, const cuda_lengths *l, cuda_index offsets, int64_t piece,
+                                     int64_t *starts);
 
 /// The first of the lines with the most entries, and how many it has.
 typedef struct cuda_longest_line {

@@ -38,6 +38,15 @@ struct Tiles {
   __host__ __device__ int64_t count() const { return all; }
 };
 
+constexpr int64_t FULL_GRID = 4096;  // blocks that fill a large device several times
+
+/// Lines of a span: up to `most`, but few enough to fill the device, though not below `least`.
+inline int span_width(int64_t lines, int height, int64_t others, int least, int most) {
+  int width = most;
+  while (width > least && ceil_div(lines, static_cast<int64_t>(height) * width) * others < FULL_GRID / 2) width /= 2;
+  return width;
+}
+
 /// A stride serves where the lines have several of them, and more than a span in each.
 inline Tiles tiles_of(const cuda_lengths *l, int height, int width) {
   int64_t stride = l->stride >= 2 * width && l->stride * 4 <= l->lines ? l->stride : width;

@@ -5,10 +5,10 @@
 ///     logsumexp   y_j = log(sum of exp(x_i) over the group of j)      softmax   y_i = exp(x_i) / that sum
 ///     extreme     y_j = max or min of x_i over the group of j         ties      y_i = 1 / n for each of its n extremes
 ///
-/// Short groups: a block, or a warp where numbers have 8 bytes, brings the numbers of its groups to shared memory and
-/// back, side by side, and a thread has a group. Longer ones: a part of a warp, a warp or a block to a group, which it
-/// holds in registers. Each number is read once, each exponential taken once. Uneven groups: one pass over pieces
-/// (lines.cuh) for the extremes, one for the sums, one over the inputs.
+/// Short groups: a warp brings the numbers of its groups to shared memory and back, side by side, and a lane has a
+/// group, in registers. Longer ones: a part of a warp, a warp or a block to a group, which it holds in registers. Each
+/// number is read once, each exponential taken once. Uneven groups: one pass over pieces (lines.cuh) for the extremes,
+/// one for the sums, one over the inputs.
 
 #include "backends/cuda/groups/segment.cuh"
 #include "backends/cuda/lines.cuh"
@@ -55,78 +55,64 @@ __global__ void __launch_bounds__(BLOCK) segment_teams(const __grid_constant__ J
   }
 }
 
-constexpr int AT_ONCE = 5;  // numbers of a thread on their way to shared memory
+constexpr int64_t TURNS = 2;  // the most of a warp
+constexpr int MOST_FEW = 8;   // numbers that a lane has in registers, or
+constexpr int LEAST_FEW = 5;  // so many, where no group has more
 
-/// The numbers [first, first + count) of all groups from memory to shared memory and back, by N threads of which this
-/// is `me`. The last one stands in for those behind it, so that no load waits for a branch.
+/// Numbers of a warp's groups in shared memory: all of them, where each is FEW, else as many as there are as a rule. As
+/// a rule the first are of an odd length.
+template <int FEW>
+constexpr int WARP_ROOM = FEW == LEAST_FEW ? 32 * FEW : 40 * FEW;
+template <int FEW>
+constexpr bool HAS_GAPS = FEW != LEAST_FEW;
+
+/// Blocks on a multiprocessor: more would leave too few registers.
+template <int FEW>
+constexpr int WARP_BLOCKS = FEW == LEAST_FEW ? 5 : 4;
+
+/// The numbers [first, first + count) of all groups of a warp from memory to shared memory and back; N of a lane are on
+/// their way. The last one stands in for those behind it, so that no load waits for a branch.
 template <int N, class T, class I>
-__device__ void bring(const Job<T, I> &job, const T *__restrict__ x, int64_t first, int count, int me, T *numbers) {
-  for (int top = 0; top < count; top += AT_ONCE * N) {
-    T value[AT_ONCE];
+__device__ void bring(const Job<T, I> &job, const T *__restrict__ x, int64_t first, int count, T *numbers) {
+  int lane = static_cast<int>(threadIdx.x) % 32;
+  for (int top = 0; top < count; top += N * 32) {
+    T value[N];
     auto place = [&](int r) {
-      int i = top + r * N + me;
+      int i = top + r * 32 + lane;
       return first + (i < count ? i : count - 1);
     };
     if (job.sources) {
 #pragma unroll
-      for (int r = 0; r < AT_ONCE; ++r) value[r] = x[load_once(job.sources + place(r))];
+      for (int r = 0; r < N; ++r) value[r] = x[load_once(job.sources + place(r))];
     } else {
 #pragma unroll
-      for (int r = 0; r < AT_ONCE; ++r) value[r] = load_once(x + place(r));
+      for (int r = 0; r < N; ++r) value[r] = load_once(x + place(r));
     }
 #pragma unroll
-    for (int r = 0; r < AT_ONCE; ++r) {
-      int i = top + r * N + me;
-      if (i < count) numbers[with_gaps<T>(i)] = value[r];
+    for (int r = 0; r < N; ++r) {
+      int i = top + r * 32 + lane;
+      if (i < count) numbers[staged_at<HAS_GAPS<N>, T>(i)] = value[r];
     }
   }
 }
 template <int N, class T, class I>
-__device__ void take_away(const Job<T, I> &job, T *__restrict__ y, int64_t first, int count, int me, const T *numbers) {
-#pragma unroll 1
-  for (int i = me; i < count; i += N)
-    store_once(y + (job.sources ? job.sources[first + i] : first + i), numbers[with_gaps<T>(i)]);
-}
-
-constexpr int BLOCK_BYTES = 24576;  // of the numbers of a block's groups in shared memory
-
-template <cuda_reduction WHAT, class T, class I>
-__global__ void __launch_bounds__(BLOCK) segment_blocks(const __grid_constant__ Job<T, I> job) {
-  constexpr int ROOM = BLOCK_BYTES / sizeof(T);
-  constexpr bool EACH = WHAT == CUDA_SOFTMAX || WHAT == CUDA_TIES;
-  __shared__ T numbers[with_gaps<T>(ROOM)];
-  Team<1> team;
-  int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
-  for (int64_t b = blockIdx.y; b < job.items; b += gridDim.y) {
-    const T *x = job.x + b * job.inputs;
-    T *y = job.y + b * (EACH ? job.inputs : job.outputs);
-    for (int64_t top = static_cast<int64_t>(blockIdx.x) * BLOCK; top < job.outputs; top += step) {
-      int64_t j = top + threadIdx.x, bottom = top + BLOCK < job.outputs ? top + BLOCK : job.outputs;
-      int64_t first = job.offsets[top], last = job.offsets[bottom];
-      int64_t begin = j < bottom ? job.offsets[j] : last, end = j < bottom ? job.offsets[j + 1] : last;
-      bool fits = last - first <= ROOM;
-      int count = fits ? static_cast<int>(last - first) : 0;
-      bring<BLOCK>(job, x, first, count, static_cast<int>(threadIdx.x), numbers);
-      __syncthreads();
-      Segment<T> s = {job.sign, zeros_of(job.full, end - begin), y + j};
-      if (j < bottom && fits) {
-        Staged<T> staged = {numbers, static_cast<int>(begin - first), static_cast<int>(end - first)};
-        reduce_group<WHAT>(team, s, staged);
-      } else if (j < bottom) {
-        Walked<1, T, I> walked = {x, y, job.sources, begin, end, 0};
-        reduce_group<WHAT>(team, s, walked);
+__device__ void take_away(const Job<T, I> &job, T *__restrict__ y, int64_t first, int count, const T *numbers) {
+  int lane = static_cast<int>(threadIdx.x) % 32;
+  for (int top = 0; top < count; top += N * 32) {
+    auto each = [&](auto place) {
+#pragma unroll
+      for (int r = 0; r < N; ++r) {
+        int i = top + r * 32 + lane;
+        if (i < count) store_once(y + place(i), numbers[staged_at<HAS_GAPS<N>, T>(i)]);
       }
-      __syncthreads();
-      if constexpr (EACH) {
-        take_away<BLOCK>(job, y, first, count, static_cast<int>(threadIdx.x), numbers);
-        __syncthreads();
-      }
+    };
+    if (job.sources) {
+      each([&](int i) { return static_cast<int64_t>(job.sources[first + i]); });
+    } else {
+      each([&](int i) { return first + i; });
     }
   }
 }
-
-constexpr int WARP_ROOM = 320;  // numbers of a warp's groups in shared memory
-constexpr int64_t TURNS = 8;    // the most of a warp
 
 /// The groups of a warp, one to a lane: [begin, end) of this one.
 template <class I>
@@ -162,7 +148,7 @@ __device__ void for_warp_groups(const Job<T, I> &job, int turns, F f) {
 }
 
 /// The groups of a warp, one to a lane, whose numbers are where `fits` says.
-template <cuda_reduction WHAT, class T, class I>
+template <cuda_reduction WHAT, int FEW, class T, class I>
 __device__ void reduce_lane(const Job<T, I> &job, const T *x, T *y, const WarpGroups<I> &groups, bool fits, I first,
                             T *numbers) {
   Team<1> team;
@@ -171,9 +157,10 @@ __device__ void reduce_lane(const Job<T, I> &job, const T *x, T *y, const WarpGr
   bool are_few = __all_sync(ALL_LANES, length <= FEW);
   if (lane >= groups.count) return;
   Segment<T> s = {job.sign, zeros_of(job.full, length), y + groups.top + lane};
-  Staged<T> staged = {numbers, static_cast<int>(groups.begin - first), static_cast<int>(groups.end - first)};
-  if (fits && are_few) {
-    Few<T> few(staged);
+  Staged<T, HAS_GAPS<FEW>> staged = {numbers, static_cast<int>(groups.begin - first),
+                                     static_cast<int>(groups.end - first)};
+  if (FEW == LEAST_FEW || (fits && are_few)) {
+    Few<T, FEW, HAS_GAPS<FEW>> few(staged);
     reduce_group<WHAT>(team, s, few);
   } else if (fits) {
     reduce_group<WHAT>(team, s, staged);
@@ -183,24 +170,24 @@ __device__ void reduce_lane(const Job<T, I> &job, const T *x, T *y, const WarpGr
   }
 }
 
-template <cuda_reduction WHAT, class T, class I>
-__global__ void __launch_bounds__(BLOCK, 4) segment_warps(const __grid_constant__ Job<T, I> job, int turns) {
+template <cuda_reduction WHAT, int FEW, class T, class I>
+__global__ void __launch_bounds__(BLOCK, WARP_BLOCKS<FEW>)
+    segment_warps(const __grid_constant__ Job<T, I> job, int turns) {
   constexpr bool EACH = WHAT == CUDA_SOFTMAX || WHAT == CUDA_TIES;
-  __shared__ T room[WARPS][with_gaps<T>(WARP_ROOM)];
-  int lane = static_cast<int>(threadIdx.x) % 32;
+  __shared__ T room[WARPS][staged_at<HAS_GAPS<FEW>, T>(WARP_ROOM<FEW>)];
   T *numbers = room[threadIdx.x / 32];
   for (int64_t b = blockIdx.y; b < job.items; b += gridDim.y) {
     const T *x = job.x + b * job.inputs;
     T *y = job.y + b * (EACH ? job.inputs : job.outputs);
     for_warp_groups(job, turns, [&](const WarpGroups<I> &groups) {
       I first = groups.first(), last = groups.last();
-      bool fits = last - first <= WARP_ROOM;
+      bool fits = last - first <= WARP_ROOM<FEW>;
       int count = fits ? static_cast<int>(last - first) : 0;
-      bring<32>(job, x, first, count, lane, numbers);
+      bring<FEW>(job, x, first, count, numbers);
       __syncwarp();
-      reduce_lane<WHAT>(job, x, y, groups, fits, first, numbers);
+      reduce_lane<WHAT, FEW>(job, x, y, groups, fits, first, numbers);
       __syncwarp();
-      if constexpr (EACH) take_away<32>(job, y, first, count, lane, numbers);
+      if constexpr (EACH) take_away<FEW>(job, y, first, count, numbers);
       __syncwarp();
     });
   }
@@ -211,7 +198,7 @@ __global__ void __launch_bounds__(BLOCK, 4) segment_warps(const __grid_constant_
 template <class T, class I>
 struct Extremes {
   using Value = T;
-  static constexpr bool IS_RARE = true;
+  static constexpr lines_work WORK = LINES_RARE;
 
   Job<T, I> job;
   T *__restrict__ out;
@@ -236,7 +223,7 @@ struct Extremes {
 template <cuda_reduction WHAT, class T, class I>
 struct Sums {
   using Value = double;
-  static constexpr bool IS_RARE = true;
+  static constexpr lines_work WORK = LINES_RARE;
 
   Job<T, I> job;
   const T *__restrict__ extremes;
@@ -332,31 +319,31 @@ cudaError_t start_teams(cudaStream_t stream, const Job<T, I> &job) {
   return launch(segment_teams<WHAT, G, R, T, I>, grid, stream, job);
 }
 
-/// Warps that wait for nobody pay where numbers are wide; of narrow ones a device wants more threads than the registers
-/// of such warps leave room for.
+template <cuda_reduction WHAT, int FEW, class T, class I>
+cudaError_t start_warps(cudaStream_t stream, const Job<T, I> &job) {
+  int64_t all = ceil_div(job.outputs, BLOCK), turns = all / 4096;  // enough blocks to fill a device
+  turns = turns < 1 ? 1 : turns > TURNS ? TURNS : turns;
+  dim3 grid(blocks(ceil_div(all, turns), MAX_X), blocks(job.items, MAX_YZ));
+  return launch(segment_warps<WHAT, FEW, T, I>, grid, stream, job, static_cast<int>(turns));
+}
+
+/// A longest group of 0 numbers is one that is not known.
 template <cuda_reduction WHAT, class T, class I>
-cudaError_t start_short(cudaStream_t stream, const Job<T, I> &job) {
-  int64_t all = ceil_div(job.outputs, BLOCK);
-  if constexpr (sizeof(T) == 8) {
-    int64_t turns = all / 4096;  // enough blocks to fill a device
-    turns = turns < 1 ? 1 : turns > TURNS ? TURNS : turns;
-    dim3 grid(blocks(ceil_div(all, turns), MAX_X), blocks(job.items, MAX_YZ));
-    return launch(segment_warps<WHAT, T, I>, grid, stream, job, static_cast<int>(turns));
-  } else {
-    dim3 grid(blocks(all, MAX_X), blocks(job.items, MAX_YZ));
-    return launch(segment_blocks<WHAT, T, I>, grid, stream, job);
-  }
+cudaError_t start_short(cudaStream_t stream, const Job<T, I> &job, int64_t longest) {
+  if (longest > 0 && longest <= LEAST_FEW) return start_warps<WHAT, LEAST_FEW>(stream, job);
+  return start_warps<WHAT, MOST_FEW>(stream, job);
 }
 
 template <cuda_reduction WHAT, class T, class I>
-cudaError_t start_groups(cudaStream_t stream, const Job<T, I> &job, int64_t mean) {
+cudaError_t start_groups(cudaStream_t stream, const Job<T, I> &job, const cuda_lengths *l) {
+  int64_t mean = cuda_mean_length(l);
   constexpr bool EACH = WHAT == CUDA_SOFTMAX || WHAT == CUDA_TIES;
   if (EACH && job.sources) {  // inputs may be dropped
     cudaError_t error = cudaMemsetAsync(job.y, 0, static_cast<size_t>(job.items * job.inputs) * sizeof(T), stream);
     if (error != cudaSuccess) return error;
   }
   if (job.outputs == 0) return cudaSuccess;
-  if (mean <= 8) return start_short<WHAT>(stream, job);
+  if (mean <= 8) return start_short<WHAT>(stream, job, l->longest);
   if (mean <= 32) return start_teams<WHAT, 8, 8>(stream, job);
   if (mean <= 128) return start_teams<WHAT, 32, 8>(stream, job);
   return start_teams<WHAT, BLOCK, 16>(stream, job);
@@ -365,7 +352,7 @@ cudaError_t start_groups(cudaStream_t stream, const Job<T, I> &job, int64_t mean
 template <cuda_reduction WHAT, class T, class I>
 cudaError_t start(cudaStream_t stream, const Job<T, I> &job, const cuda_lengths *l, void *scratch) {
   if (cuda_lengths_are_uneven(l, job.items)) return start_uneven<WHAT>(stream, job, l, scratch);
-  return start_groups<WHAT>(stream, job, cuda_mean_length(l));
+  return start_groups<WHAT>(stream, job, l);
 }
 
 template <class F>
@@ -389,9 +376,9 @@ size_t cuda_segment_scratch(lac_dtype dtype, const cuda_segment_job *job) {
   size_t bytes = lac_dtype_size(dtype);
   int64_t groups = job->items * job->groups.outputs;
   if (!cuda_lengths_are_uneven(l, job->items)) return 0;
-  if (job->what == CUDA_EXTREME) return cuda_pieces_scratch(l, CUDA_PIECE, job->items, bytes);
+  if (job->what == CUDA_EXTREME) return cuda_pieces_scratch(l, cuda_piece(bytes), job->items, bytes);
   return rounded(groups, bytes) + rounded(groups, sizeof(double)) +
-         cuda_pieces_scratch(l, CUDA_PIECE, job->items, sizeof(double));
+         cuda_pieces_scratch(l, cuda_piece(sizeof(double)), job->items, sizeof(double));
 }
 
 cudaError_t cuda_launch_segment(cudaStream_t stream, lac_dtype dtype, const cuda_segment_job *job, const void *x,

@@ -39,6 +39,34 @@ __device__ T shift_of(T most) {
 __device__ inline float power(float x, float shift) { return expf(x == shift ? 0.0f : x - shift); }
 __device__ inline double power(double x, double shift) { return exp(x == shift ? 0.0 : x - shift); }
 
+/// The same out of line, where it is rare.
+__device__ __noinline__ double rare_power(double x, double shift) { return power(x, shift); }
+
+/// exp(x), -700 <= x <= 0, without a branch: 2^n exp(r), |r| <= log(2) / 2, by a polynomial whose error is 2e-17. As
+/// constants its coefficients are operands that no register and no instruction of its own brings.
+__device__ constexpr double LEAST_TAME = -700;
+__constant__ double tame_log[] = {1.4426950408889634, 6755399441055744.0, -0.69314718036912382,
+                                  -1.9082149292705877e-10};
+__constant__ double tame_series[] = {2.510038549551032e-08,
+                                     2.7620088445409746e-07,
+                                     2.7557268459997064e-06,
+                                     2.4801521295954376e-05,
+                                     0.00019841269863053618,
+                                     0.0013888888917213717,
+                                     0.008333333333330062,
+                                     0.04166666666662413,
+                                     0.16666666666666669,
+                                     0.5000000000000001,
+                                     1,
+                                     1};
+__device__ inline double tame_power(double x) {
+  double shifted = fma(x, tame_log[0], tame_log[1]), n = shifted - tame_log[1];  // n in the low word of `shifted`
+  double r = fma(n, tame_log[3], fma(n, tame_log[2], x)), y = tame_series[0];
+#pragma unroll
+  for (int i = 1; i < 12; ++i) y = fma(r, y, tame_series[i]);
+  return __hiloint2double(__double2hiint(y) + (__double2loint(shifted) << 20), __double2loint(y));
+}
+
 /// What the implicit zeros add to a sum of exponentials.
 template <class T>
 __device__ double power_of_zeros(int64_t zeros, T shift) {
@@ -90,12 +118,13 @@ struct Team {
 // -- who holds the numbers of a group --------------------------------------------------------------------------------
 
 /// Holders have each(f), which is f(value, i) for each number that the thread has, and keep what f makes of it if
-/// KEEPS; give(value, i, y) is the result of input i.
+/// KEEPS; give(value, i, y) is the result of input i. If HAS_POWERS, powers(shift, sum) makes exponentials of all
+/// numbers at once, or says that it cannot.
 
 /// Memory: every G-th number from the lane's on.
 template <int G, class T, class I>
 struct Walked {
-  static constexpr bool KEEPS = false;
+  static constexpr bool KEEPS = false, HAS_POWERS = false;
   const T *x;
   T *y;
   const I *sources;
@@ -117,7 +146,7 @@ struct Walked {
 /// Registers: up to R numbers of each lane.
 template <int G, int R, class T, class I>
 struct Held {
-  static constexpr bool KEEPS = true;
+  static constexpr bool KEEPS = true, HAS_POWERS = false;
   T value[R];
   I place[R];
   T *y;
@@ -146,44 +175,71 @@ struct Held {
   __device__ void give(T &, int64_t i, T result) { y[i] = result; }
 };
 
+/// Where number i of a warp lies in shared memory.
+template <bool GAPS, class T>
+__host__ __device__ constexpr int staged_at(int i) {
+  return GAPS ? with_gaps<T>(i) : i;
+}
+
 /// Shared memory: a thread has all numbers of its group, and its warp moves the results.
-template <class T>
+template <class T, bool GAPS>
 struct Staged {
-  static constexpr bool KEEPS = true;
+  static constexpr bool KEEPS = true, HAS_POWERS = false;
   T *numbers;
   int begin, end;
 
   template <class F>
   __device__ void each(F f) {
-    for (int i = begin; i < end; ++i) f(numbers[with_gaps<T>(i)], int64_t{i});
+    for (int i = begin; i < end; ++i) f(numbers[staged_at<GAPS, T>(i)], int64_t{i});
   }
   __device__ void give(T &value, int64_t, T result) { value = result; }
 };
 
-/// The same of a group of up to FEW numbers, which are in registers meanwhile.
-constexpr int FEW = 8;
-template <class T>
+/// The same of a group of up to N numbers, which are in registers meanwhile.
+template <class T, int N, bool GAPS>
 struct Few {
-  static constexpr bool KEEPS = true;
+  static constexpr bool KEEPS = true, HAS_POWERS = true;
   T *numbers;
   int begin, count;
-  T value[FEW];
+  T value[N];
 
-  __device__ explicit Few(const Staged<T> &from)
+  __device__ explicit Few(const Staged<T, GAPS> &from)
       : numbers(from.numbers), begin(from.begin), count(from.end - from.begin) {
 #pragma unroll
-    for (int r = 0; r < FEW; ++r) {
-      if (r < count) value[r] = numbers[with_gaps<T>(begin + r)];
+    for (int r = 0; r < N; ++r) {
+      if (r < count) value[r] = numbers[staged_at<GAPS, T>(begin + r)];
     }
   }
   template <class F>
   __device__ void each(F f) {
 #pragma unroll
-    for (int r = 0; r < FEW; ++r) {
+    for (int r = 0; r < N; ++r) {
       if (r < count) f(value[r], int64_t{begin + r});
     }
   }
-  __device__ void give(T &, int64_t i, T result) { numbers[with_gaps<T>(static_cast<int>(i))] = result; }
+  __device__ void give(T &, int64_t i, T result) { numbers[staged_at<GAPS, T>(static_cast<int>(i))] = result; }
+
+  /// Side by side, without a branch: numbers that are not there are taken for the largest.
+  __device__ bool powers(T shift, double *sum) {
+    T x[N];
+    bool are_tame = true;
+#pragma unroll
+    for (int r = 0; r < N; ++r) {
+      x[r] = r < count ? value[r] - shift : T(0);
+      are_tame = are_tame && (sizeof(T) == 8 ? x[r] >= static_cast<T>(LEAST_TAME) : x[r] <= 0);
+    }
+    if (!are_tame) return false;
+#pragma unroll
+    for (int r = 0; r < N; ++r) {
+      if constexpr (sizeof(T) == 8) {
+        value[r] = tame_power(x[r]);
+      } else {
+        value[r] = expf(x[r]);
+      }
+      *sum += r < count ? static_cast<double>(value[r]) : 0.0;
+    }
+    return true;
+  }
 };
 
 // -- one group -------------------------------------------------------------------------------------------------------
@@ -205,15 +261,25 @@ __device__ void ties_of(const Team<G> &team, const Segment<T> &s, T extreme, H &
       [&](T &value, int64_t i) { holder.give(value, i, is_tie(value, extreme) ? 1 / static_cast<T>(count) : T(0)); });
 }
 
-template <cuda_reduction WHAT, class T, int G, class H>
-__device__ void powers_of(const Team<G> &team, const Segment<T> &s, T most, H &holder) {
-  T shift = shift_of(most);
+/// Of the thread's numbers, which become exponentials if the holder keeps them.
+template <cuda_reduction WHAT, class T, class H>
+__device__ double sum_of_powers(T shift, H &holder) {
   double sum = 0;
+  if constexpr (H::HAS_POWERS) {
+    if (holder.powers(shift, &sum)) return sum;
+  }
   holder.each([&](T &value, int64_t) {
-    T e = power(value, shift);
+    T e = H::HAS_POWERS ? static_cast<T>(rare_power(value, shift)) : power(value, shift);
     if constexpr (WHAT == CUDA_SOFTMAX && H::KEEPS) value = e;
     sum += static_cast<double>(e);
   });
+  return sum;
+}
+
+template <cuda_reduction WHAT, class T, int G, class H>
+__device__ void powers_of(const Team<G> &team, const Segment<T> &s, T most, H &holder) {
+  T shift = shift_of(most);
+  double sum = sum_of_powers<WHAT>(shift, holder);
   sum = team.all(sum, [](double x, double y) { return x + y; }) + power_of_zeros(s.zeros, shift);
   if constexpr (WHAT == CUDA_LOGSUMEXP) {
     if (team.lane == 0) *s.result = static_cast<T>(static_cast<double>(shift) + log(sum));

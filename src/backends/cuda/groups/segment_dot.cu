@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(BLOCK)
 template <class T, class I, bool SUMS>
 struct Dots {
   using Value = typename Number<T>::Wide;
-  static constexpr bool IS_RARE = SUMS;
+  static constexpr lines_work WORK = SUMS ? LINES_RARE : LINES_GATHER;
 
   int64_t outputs;
   const I *__restrict__ sources;
@@ -95,7 +95,7 @@ cudaError_t cuda_launch_segment_scale(cudaStream_t stream, lac_dtype dtype, cons
 size_t cuda_segment_dot_scratch(lac_dtype dtype, const cuda_groups *g, int64_t items) {
   size_t wide = dtype == LAC_F32 || dtype == LAC_F64 ? sizeof(double) : 2 * sizeof(double);
   if (!cuda_lengths_are_uneven(&g->lengths, items)) return 0;
-  return cuda_pieces_scratch(&g->lengths, CUDA_PIECE, items, wide);
+  return cuda_pieces_scratch(&g->lengths, cuda_piece(wide), items, wide);
 }
 
 cudaError_t cuda_launch_segment_dot(cudaStream_t stream, lac_dtype dtype, const cuda_groups *g, const cuda_batch *batch,

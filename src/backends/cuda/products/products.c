@@ -41,8 +41,8 @@ done:
   return status;
 }
 
-/// For products of several columns. A^T reaches as far as A. 0 where a look would not pay, or cannot be had while the
-/// stream is captured.
+/// For what gathers much for an entry: products of several columns, and A^T x. A^T reaches as far as A. 0 where a look
+/// would not pay, or cannot be had while the stream is captured.
 static lac_status stride_of(lac_context *ctx, const lac_pattern *p, int64_t *out) {
   lac_status status = LAC_OK;
   kept_stride *kept = NULL;
@@ -72,6 +72,62 @@ static lac_status matrix_of(lac_context *ctx, const lac_pattern *p, lac_form for
   LAC_TRY(cuda_lengths_of(ctx, transposed ? p->t_offsets : p->offsets, p->nnz, &m.lengths));
   *out = m;
 done:
+  return status;
+}
+
+/// Where the pieces of the rows of A or A^T begin: looked for once and kept with the pattern.
+typedef struct kept_starts {
+  lac_object object;
+  bool transposed;
+  int64_t piece;
+  lac_buffer *starts;
+} kept_starts;
+
+static void starts_free(lac_object *object) {
+  lac_object_release(((kept_starts *)object)->starts);
+  lac_free(object);
+}
+
+static const lac_kind starts_kind = {"cuda starts", starts_free};
+
+static int starts_match(const lac_object *object, const void *key) {
+  const kept_starts *kept = (const kept_starts *)object, *wanted = key;
+  return kept->transposed == wanted->transposed && kept->piece == wanted->piece;
+}
+
+static lac_status starts_find(lac_context *ctx, const cuda_matrix *m, kept_starts *out) {
+  lac_status status = LAC_OK;
+  void *data = NULL;
+  cuda_scope scope;
+
+  LAC_TRY(lac_buffer_create_on(ctx, LAC_I64, cuda_pieces(&m->lengths, out->piece) + 1, &out->starts, &data));
+  scope = cuda_begin(ctx);
+  LAC_TRY(cuda_end(ctx, scope, cuda_launch_piece_starts(ctx->stream, &m->lengths, m->rows.offsets, out->piece, data),
+                   "spmm"));
+  LAC_TRY(ctx->backend->synchronize(ctx));
+done:
+  return status;
+}
+
+/// The starts of uneven rows for a product with one column. NULL where they cannot be had while the stream is captured.
+static lac_status starts_of(lac_context *ctx, const lac_pattern *p, bool transposed, int64_t piece, cuda_matrix *m) {
+  lac_status status = LAC_OK;
+  kept_starts key = {.transposed = transposed, .piece = piece}, *kept = NULL;
+  cuda_index starts;
+
+  kept = (kept_starts *)lac_pattern_find_cached(p, &starts_kind, starts_match, &key);
+  if (!kept) {
+    if (cuda_is_captured(ctx)) goto done;
+    LAC_ALLOC(kept, 1);
+    lac_object_init(&kept->object, &starts_kind);
+    kept->transposed = transposed, kept->piece = piece;
+    LAC_TRY(starts_find(ctx, m, kept));
+    LAC_TRY(lac_pattern_add_cached(ctx, p, &kept->object, kept->starts->count * (int64_t)sizeof(int64_t)));
+  }
+  LAC_TRY(cuda_index_of(ctx, kept->starts, &starts));
+  m->lengths.starts = starts.data;
+done:
+  lac_object_release(kept);
   return status;
 }
 
@@ -109,7 +165,9 @@ static lac_status spmm_numbers(lac_context *ctx, const lac_pattern *p, lac_form 
   cuda_scope scope;
 
   LAC_TRY(matrix_of(ctx, p, form, &m));
-  if (k > 1) LAC_TRY(stride_of(ctx, p, &m.lengths.stride));
+  if (k > 1 || m.rows.slots.data) LAC_TRY(stride_of(ctx, p, &m.lengths.stride));
+  if (k == 1 && cuda_lengths_are_uneven(&m.lengths, batch.kept.count))
+    LAC_TRY(starts_of(ctx, p, lac_form_transposes(form), cuda_piece(lac_dtype_size(dtype)), &m));
   bytes = k == 1 ? cuda_spmv_scratch(dtype, &m, batch.kept.count) : cuda_spmm_scratch(dtype, &m, batch.kept.count, k);
   if (bytes) LAC_TRY(cuda_scratch_take(ctx, "spmm", bytes, &scratch));
   scope = cuda_begin(ctx);
@@ -192,6 +250,58 @@ lac_status cuda_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u
   return (lac_pattern_has_blocks(p) ? sddmm_blocks : sddmm_numbers)(ctx, p, u, v, s);
 }
 
+/// Rows by which a product at the slots of a pattern is worth while: so many slots of a row on average, and so many
+/// products.
+enum { SHORT_TARGET = 14, FEW_PRODUCTS = 128 };
+
+/// The rows of op(A), and whether they are of about one length.
+static lac_status even_rows(lac_context *ctx, const lac_pattern *p, lac_form form, cuda_matrix *out, bool *are_even) {
+  lac_status status = LAC_OK;
+  LAC_TRY(matrix_of(ctx, p, form, out));
+  *are_even = *are_even && !cuda_lengths_are_uneven(&out->lengths, 1);
+done:
+  return status;
+}
+
+/// Whether all rows are short; *job is what there is to do. The rows of Y must be there: if op turns Y round, those of
+/// its transpose are.
+static lac_status sampled_by_rows(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_form sx,
+                                  const lac_pattern *py, lac_form sy, cuda_sampled_rows *job, bool *is_it) {
+  lac_status status = LAC_OK;
+  cuda_matrix t, left, right;
+
+  *is_it = !lac_form_transposes(sy);
+  if (!*is_it) goto done;
+  LAC_TRY(even_rows(ctx, target, LAC_PLAIN, &t, is_it));
+  LAC_TRY(even_rows(ctx, px, sx, &left, is_it));
+  LAC_TRY(even_rows(ctx, py, sy, &right, is_it));
+  *is_it = *is_it && cuda_mean_length(&t.lengths) <= SHORT_TARGET &&
+           (cuda_mean_length(&left.lengths) + 1) * (cuda_mean_length(&right.lengths) + 1) <= FEW_PRODUCTS;
+  job->target = t.rows, job->left = left.rows, job->right = right.rows;
+done:
+  return status;
+}
+
+static lac_status sampled_by_slots(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_form sx,
+                                   const lac_pattern *py, lac_form sy, int conj, const cuda_batch *batch,
+                                   const lac_array *x, const lac_array *y, lac_array *t) {
+  lac_status status = LAC_OK;
+  cudaError_t error = cudaSuccess;
+  cuda_index rows_of, columns;
+  cuda_rows left, right_t;
+  cuda_scope scope;
+
+  LAC_TRY(slots_of(ctx, target, &rows_of, &columns));
+  LAC_TRY(cuda_rows_of(ctx, px, lac_form_transposes(sx), &left));
+  LAC_TRY(cuda_rows_of(ctx, py, !lac_form_transposes(sy), &right_t));
+  scope = cuda_begin(ctx);
+  error = cuda_launch_sampled(ctx->stream, t->meta.dtype, target->nnz, rows_of, columns, &left, &right_t, conj, batch,
+                              x->storage->data, y->storage->data, t->storage->data);
+  LAC_TRY(cuda_end(ctx, scope, error, "sampled_spgemm"));
+done:
+  return status;
+}
+
 lac_status cuda_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_form sx,
                                const lac_pattern *py, lac_form sy, const lac_array *x, const lac_array *y,
                                lac_array *t) {
@@ -199,19 +309,19 @@ lac_status cuda_sampled_spgemm(lac_context *ctx, const lac_pattern *target, cons
   cudaError_t error = cudaSuccess;
   const int core[] = {1, 1, 1};
   int conj = (lac_form_conjugates(sx) ? 1 : 0) | (lac_form_conjugates(sy) ? 2 : 0);
-  cuda_index rows_of, columns;
-  cuda_rows left, right_t;
+  cuda_sampled_rows job = {.conj = conj};
+  bool by_rows = false;
   cuda_batch batch;
   cuda_scope scope;
 
   if (t->count == 0) return LAC_OK;
-  LAC_TRY(slots_of(ctx, target, &rows_of, &columns));
-  LAC_TRY(cuda_rows_of(ctx, px, lac_form_transposes(sx), &left));
-  LAC_TRY(cuda_rows_of(ctx, py, !lac_form_transposes(sy), &right_t));
   batch = cuda_batch_of(x, y, t, core, px->nnz, py->nnz);
+  if (batch.summed.count == 1) LAC_TRY(sampled_by_rows(ctx, target, px, sx, py, sy, &job, &by_rows));
+  if (!by_rows) return sampled_by_slots(ctx, target, px, sx, py, sy, conj, &batch, x, y, t);
+  job.items = batch.kept;
   scope = cuda_begin(ctx);
-  error = cuda_launch_sampled(ctx->stream, t->meta.dtype, target->nnz, rows_of, columns, &left, &right_t, conj, &batch,
-                              x->storage->data, y->storage->data, t->storage->data);
+  error =
+      cuda_launch_sampled_rows(ctx->stream, t->meta.dtype, &job, x->storage->data, y->storage->data, t->storage->data);
   LAC_TRY(cuda_end(ctx, scope, error, "sampled_spgemm"));
 done:
   return status;

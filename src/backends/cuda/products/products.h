@@ -69,6 +69,15 @@ cudaError_t cuda_launch_sampled(cudaStream_t stream, lac_dtype dtype, int64_t sl
                                 cuda_index columns, const cuda_rows *left, const cuda_rows *right_t, int conj,
                                 const cuda_batch *batch, const void *x, const void *y, void *t);
 
+/// The same by rows, where nothing is summed over a batch: `right` has the rows of Y.
+typedef struct cuda_sampled_rows {
+  cuda_rows target, left, right;
+  cuda_axes items;
+  int conj;
+} cuda_sampled_rows;
+cudaError_t cuda_launch_sampled_rows(cudaStream_t stream, lac_dtype dtype, const cuda_sampled_rows *job, const void *x,
+                                     const void *y, void *t);
+
 #ifdef __cplusplus
 }
 #endif

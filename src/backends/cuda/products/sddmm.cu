@@ -24,9 +24,9 @@ struct Slots {
   const C *__restrict__ columns;
 };
 
-constexpr int SLOTS = 4;  // of a thread, so that several loads are on their way
-constexpr int TURNS = 8;  // the most of a block, at slots that follow each other: neighbours share rows of u and v
-constexpr int SPAN = 64;  // rows of a warp in a tile
+constexpr int SLOTS = 4;   // of a thread, so that several loads are on their way
+constexpr int TURNS = 8;   // the most of a block, at slots that follow each other: neighbours share rows of u and v
+constexpr int SPAN = 128;  // the most rows of a warp in a tile
 
 template <class T, class C, bool SUMS>
 __global__ void __launch_bounds__(BLOCK)
@@ -54,6 +54,7 @@ template <class C>
 struct Places {
   C row[SLOTS], column[SLOTS];
 
+  __device__ Places() {}
   __device__ Places(const Slots<C> &slots, int64_t z) {
 #pragma unroll
     for (int i = 0; i < SLOTS; ++i) {
@@ -64,17 +65,39 @@ struct Places {
   }
 };
 
-/// What V columns add to the sums.
-template <int V, class T, class C>
-__device__ void add_columns(const Places<C> &places, int64_t k, const T *__restrict__ u, const T *__restrict__ v,
+/// The same, read by a group of G lanes, of which each has one of them until the group needs all.
+template <int G, class C>
+struct PlacesAhead {
+  C row, column;
+
+  __device__ PlacesAhead(const Slots<C> &slots, int64_t z) {
+    int64_t mine = z + static_cast<int>(threadIdx.x) % SLOTS, at = mine < slots.count ? mine : slots.count - 1;
+    row = slots.rows_of[at];
+    column = slots.columns[at];
+  }
+  __device__ Places<C> of_group() const {
+    Places<C> all;
+#pragma unroll
+    for (int i = 0; i < SLOTS; ++i) {
+      all.row[i] = __shfl_sync(ALL_LANES, row, i, G);
+      all.column[i] = __shfl_sync(ALL_LANES, column, i, G);
+    }
+    return all;
+  }
+};
+
+/// What V columns add to the sums. A row has k numbers, K is the type of that: narrow where it may be, for an address
+/// to be one product.
+template <int V, class T, class C, class K>
+__device__ void add_columns(const Places<C> &places, K k, const T *__restrict__ u, const T *__restrict__ v,
                             T (&sum)[SLOTS]) {
   Pack<T, V> of_u[SLOTS], of_v[SLOTS];
 #pragma unroll
-  for (int i = 0; i < SLOTS; ++i) of_v[i] = load<V>(v + places.column[i] * k);
+  for (int i = 0; i < SLOTS; ++i) of_v[i] = load<V>(v + static_cast<int64_t>(places.column[i]) * k);
 #pragma unroll
   for (int i = 0; i < SLOTS; ++i) {
     if (i == 0 || places.row[i] != places.row[i - 1]) {
-      of_u[i] = load<V>(u + places.row[i] * k);
+      of_u[i] = load<V>(u + static_cast<int64_t>(places.row[i]) * k);
     } else {
       of_u[i] = of_u[i - 1];
     }
@@ -109,15 +132,15 @@ __device__ T fold(const T (&sum)[SLOTS], int lane) {
 }
 
 /// The sums of up to SLOTS slots, of which `count` are stored, by a group of G lanes. All lanes of the warp take part.
-template <int G, int V, bool SUMS, class T, class C>
-__device__ void sum_slots(const Places<C> &places, const cuda_batch &batch, Offsets base, int64_t k,
-                          const T *__restrict__ u, const T *__restrict__ v, int64_t count, T *__restrict__ s) {
+template <int G, int V, bool SUMS, class T, class C, class K>
+__device__ void sum_slots(const Places<C> &places, const cuda_batch &batch, Offsets base, K k, const T *__restrict__ u,
+                          const T *__restrict__ v, int count, T *__restrict__ s) {
   int lane = static_cast<int>(threadIdx.x) % G;
   T sum[SLOTS];
 #pragma unroll
   for (int i = 0; i < SLOTS; ++i) sum[i] = zero<T>();
   for_summands<SUMS>(batch.summed, base, [&](Offsets at) {
-    for (int64_t c = lane * V; c < k; c += G * V) add_columns<V>(places, k, u + at.x + c, v + at.y + c, sum);
+    for (K c = lane * V; c < k; c += G * V) add_columns<V>(places, k, u + at.x + c, v + at.y + c, sum);
   });
   if constexpr (G == 1) {
 #pragma unroll
@@ -143,37 +166,46 @@ __global__ void __launch_bounds__(BLOCK)
     for (int64_t first = static_cast<int64_t>(blockIdx.x) * TURN * turns; first < slots.count; first += step) {
       for (int turn = 0; turn < turns && first + turn * TURN < slots.count; ++turn) {
         int64_t z = first + turn * TURN + group * SLOTS;
-        sum_slots<G, V, SUMS>(Places<C>(slots, z), batch, base, k, u, v, slots.count - z, s + b * slots.count + z);
+        int count = slots.count - z < SLOTS ? static_cast<int>(slots.count - z) : SLOTS;
+        sum_slots<G, V, SUMS>(Places<C>(slots, z), batch, base, k, u, v, count, s + b * slots.count + z);
       }
     }
   }
 }
 
-constexpr int64_t WIDE = 384;   // rows of u of more bytes are wide
-constexpr int WIDE_LANES = 8;   // of a group at them
+constexpr int64_t WIDE = 64;    // rows of u of so many bytes are wide
 constexpr int WIDE_BLOCKS = 4;  // on a multiprocessor
 
-/// The same by tiles. A warp walks the slots of its span, and reads the next places before they are needed.
-template <class T, class C, class O, int V, bool SUMS>
+/// The slots [first, last) of a span by a warp, which reads the next places before they are needed.
+template <int G, int V, bool SUMS, class T, class C>
+__device__ void sum_span(const Slots<C> &slots, int64_t first, int64_t last, const cuda_batch &batch, Offsets base,
+                         int k, const T *__restrict__ u, const T *__restrict__ v, T *__restrict__ s) {
+  constexpr int TURN = 32 / G * SLOTS;
+  int64_t z = first + static_cast<int>(threadIdx.x) % 32 / G * SLOTS;
+  PlacesAhead<G, C> next(slots, z);
+  s += z;
+  for (int left = static_cast<int>(last - first), before = static_cast<int>(z - first); left > 0; left -= TURN) {
+    Places<C> places = next.of_group();
+    z += TURN;
+    next = PlacesAhead<G, C>(slots, z);
+    sum_slots<G, V, SUMS>(places, batch, base, k, u, v, left - before, s);
+    s += TURN;
+  }
+}
+
+/// The same by tiles.
+template <class T, class C, class O, int G, int V, bool SUMS>
 __global__ void __launch_bounds__(BLOCK, WIDE_BLOCKS)
     sddmm_wide(Slots<C> slots, const __grid_constant__ Tiles tiles, const O *__restrict__ offsets,
-               const __grid_constant__ cuda_batch batch, int64_t k, const T *__restrict__ u, const T *__restrict__ v,
+               const __grid_constant__ cuda_batch batch, int k, const T *__restrict__ u, const T *__restrict__ v,
                T *__restrict__ s) {
-  constexpr int64_t TURN = 32 / WIDE_LANES * SLOTS;
-  int group = static_cast<int>(threadIdx.x) % 32 / WIDE_LANES;
   for (int64_t b = blockIdx.y; b < batch.kept.count; b += gridDim.y) {
     Offsets base = locate(batch.kept, b);
     for (int64_t tile = blockIdx.x; tile < tiles.count(); tile += gridDim.x) {
       Span span = tiles.span(tile, static_cast<int>(threadIdx.x) / 32);
       if (span.count == 0) continue;
-      int64_t first = offsets[span.first], last = offsets[span.first + span.count];
-      Places<C> next(slots, first + group * SLOTS);
-      for (int64_t turn = first; turn < last; turn += TURN) {
-        int64_t z = turn + group * SLOTS;
-        Places<C> places = next;
-        next = Places<C>(slots, z + TURN);
-        sum_slots<WIDE_LANES, V, SUMS>(places, batch, base, k, u, v, last - z, s + b * slots.count + z);
-      }
+      sum_span<G, V, SUMS>(slots, offsets[span.first], offsets[span.first + span.count], batch, base, k, u, v,
+                           s + b * slots.count);
     }
   }
 }
@@ -186,8 +218,9 @@ cudaError_t start_wide(cudaStream_t stream, const cuda_matrix *m, const Tiles &t
   dim3 grid(blocks(tiles.count(), MAX_X), blocks(batch->kept.count, MAX_YZ));
   return with_index(m->rows.offsets.type, [&](auto index) {
     using O = decltype(index);
-    return launch(sddmm_wide<T, C, O, V, SUMS>, grid, stream, slots, tiles, integers<O>(m->rows.offsets), *batch, k, u,
-                  v, s);
+    auto kernel = k >= 16 * V ? sddmm_wide<T, C, O, 8, V, SUMS> : sddmm_wide<T, C, O, 4, V, SUMS>;
+    return launch(kernel, grid, stream, slots, tiles, integers<O>(m->rows.offsets), *batch, static_cast<int>(k), u, v,
+                  s);
   });
 }
 
@@ -195,8 +228,8 @@ cudaError_t start_wide(cudaStream_t stream, const cuda_matrix *m, const Tiles &t
 template <bool SUMS, int V, class T, class C>
 cudaError_t start_columns(cudaStream_t stream, const cuda_matrix *m, const Slots<C> &slots, const cuda_batch *batch,
                           int64_t k, const T *u, const T *v, T *s) {
-  Tiles tiles = tiles_of(&m->lengths, WARPS, SPAN);
-  bool is_wide = k * static_cast<int64_t>(sizeof(T)) > WIDE;
+  Tiles tiles = tiles_of(&m->lengths, WARPS, span_width(m->rows.rows, WARPS, batch->kept.count, 32, SPAN));
+  bool is_wide = k * static_cast<int64_t>(sizeof(T)) >= WIDE && k <= INT32_MAX;
   if (is_wide && tiles.across > 1 && !cuda_lengths_are_uneven(&m->lengths, batch->kept.count))
     return start_wide<SUMS, V>(stream, m, tiles, slots, batch, k, u, v, s);
   int group = k <= 2 * V ? 1 : k <= 4 * V ? 4 : 8;

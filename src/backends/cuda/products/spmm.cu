@@ -93,6 +93,7 @@ __device__ void row_add(const E &entries, P begin, P end, int64_t k, const T *__
 
 // -- rows of about one length ----------------------------------------------------------------------------------------
 
+constexpr int SPAN = 32;        // the most rows of a group
 constexpr int AHEAD = 8;        // rows of x of a group on their way; a group has at least as many lanes
 constexpr int SPAN_BLOCKS = 4;  // on a multiprocessor: more would leave too few registers for that
 
@@ -335,8 +336,6 @@ __global__ void __launch_bounds__(BLOCK) spmm_carry(int64_t rows, int64_t items,
 
 // -- starting --------------------------------------------------------------------------------------------------------
 
-constexpr int64_t FULL_GRID = 4096;  // blocks that fill a large device several times
-
 int power_of_two(int64_t least, int most) {
   int power = 1;
   while (power < most && power < least) power *= 2;
@@ -362,20 +361,13 @@ int rows_of_block(int64_t rows, int64_t mean, int groups, int64_t others) {
   return static_cast<int>(groups * many);
 }
 
-/// Rows of a span: few enough to fill the device.
-int span_width(int64_t rows, int height, int64_t others) {
-  int width = 32;
-  while (width > 4 && ceil_div(rows, static_cast<int64_t>(height) * width) * others < FULL_GRID / 2) width /= 2;
-  return width;
-}
-
 template <int V, class M, class T>
 cudaError_t start_spans(cudaStream_t stream, const M &m, const cuda_lengths *l, const cuda_axes *items, int64_t k,
                         const T *x, T *y) {
   int64_t packs = k / V;
   int lanes = power_of_two(packs, 32), height = BLOCK / lanes;
   int64_t passes = ceil_div(packs, lanes);
-  Tiles tiles = tiles_of(l, height, span_width(m.rows, height, passes * items->count));
+  Tiles tiles = tiles_of(l, height, span_width(m.rows, height, passes * items->count, 4, SPAN));
   int64_t count = tiles.count() * passes;
   dim3 grid(blocks(count, MAX_X), blocks(items->count, MAX_YZ));
   return launch(spmm_spans<M, V>, grid, stream, m, *items, tiles, passes, count, lanes, k, x, y);
@@ -415,7 +407,7 @@ cudaError_t start_row_pieces(cudaStream_t stream, const M &m, const cuda_lengths
   int64_t items = batch->kept.count, length = piece_length(l, items, k, sizeof(T)), pieces = cuda_pieces(l, length);
   int64_t *starts = static_cast<int64_t *>(scratch);
   T *carried = reinterpret_cast<T *>(static_cast<char *>(scratch) + cuda_starts_bytes(l, length));
-  cudaError_t error = start_starts(stream, l, m.offsets, length, scratch);
+  cudaError_t error = start_starts(stream, l, m.offsets, length, starts);
   if (error != cudaSuccess) return error;
   int64_t tiles = ceil_div(pieces, BLOCK / power_of_two(k / V, 32));
   Columns columns = columns_of(k, k / V, tiles * items);

@@ -4,7 +4,8 @@
 ///
 ///     y[i] = sum over the entries p of row i of a[slot p] x[column p]
 ///
-/// A reduction over lines (lines.cuh). A^T is walked by its own rows through slots: no atomics.
+/// A reduction over lines (lines.cuh). A^T is walked by its own rows through slots: no atomics. What it gathers of a
+/// is five times x on a grid of five points, so that there tiles pay for it.
 
 #include "backends/cuda/products/matrix.cuh"
 
@@ -16,7 +17,7 @@ template <class M, bool SUMS, bool BY_SLOTS>
 struct RowSums {
   using T = typename M::Value;
   using Value = T;
-  static constexpr bool IS_RARE = SUMS;
+  static constexpr lines_work WORK = SUMS ? LINES_RARE : BY_SLOTS ? LINES_GATHER_BOTH : LINES_GATHER;
 
   struct Entry {
     typename M::Column column;
@@ -54,9 +55,9 @@ struct RowSums {
   }
   __device__ Factors gather(Offsets at, const Entry &entry) const {
     if constexpr (BY_SLOTS) {
-      return {m.a[at.x + entry.value], x[at.y + entry.column]};
+      return {load_constant(m.a + at.x + entry.value), load_constant(x + at.y + entry.column)};
     } else {
-      return {entry.value, x[at.y + entry.column]};
+      return {entry.value, load_constant(x + at.y + entry.column)};
     }
   }
   __device__ T product(const Factors &factors) const { return conj_if(m.conj, factors.a) * factors.x; }
@@ -71,7 +72,8 @@ struct RowSums {
 
 size_t cuda_spmv_scratch(lac_dtype dtype, const cuda_matrix *m, int64_t items) {
   if (!cuda_lengths_are_uneven(&m->lengths, items)) return 0;
-  return cuda_pieces_scratch(&m->lengths, CUDA_PIECE, items, lac_dtype_size(dtype));
+  size_t bytes = lac_dtype_size(dtype);
+  return cuda_pieces_scratch(&m->lengths, cuda_piece(bytes), items, bytes);
 }
 
 cudaError_t cuda_launch_spmv(cudaStream_t stream, lac_dtype dtype, const cuda_matrix *m, const cuda_batch *batch,
