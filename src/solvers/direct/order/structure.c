@@ -60,27 +60,29 @@ int64_t lac_structure_matched(const lac_structure *s) {
 enum { STRUCTURE_RUN = 8 };  // entries that are looked at together
 
 // Whether a row has its diagonal entry. Short rows are not left at their end, which no processor could guess.
-static inline bool structure_has_diagonal(const lac_structure *s, int32_t i) {
-  const int32_t *columns = s->columns + s->offsets[i];
-  int64_t count = s->offsets[i + 1] - s->offsets[i];
-  bool has = false;
-  if (count <= STRUCTURE_RUN && s->offsets[i] + STRUCTURE_RUN <= s->nnz) {
-    for (int p = 0; p < STRUCTURE_RUN; p++) has |= (columns[p] == i) & (p < count);
+static inline int32_t structure_has_diagonal(const int32_t *columns, int32_t count, int64_t left, int32_t i) {
+  int32_t has = 0;
+  if (count <= STRUCTURE_RUN && left >= STRUCTURE_RUN) {
+    for (int32_t p = 0; p < STRUCTURE_RUN; p++) has |= (columns[p] == i) & (p < count);
   } else {
-    for (int64_t p = 0; p < count; p++) has |= columns[p] == i;
+    for (int32_t p = 0; p < count; p++) has |= columns[p] == i;
   }
   return has;
 }
 
 // Columns ascend: the first and the last entry of each row are its extent.
 static void structure_measure(lac_structure *s) {
+  int32_t diagonals = 0, lower = 0, upper = 0;
   for (int32_t i = 0; i < s->n; i++) {
-    s->diagonals += structure_has_diagonal(s, i);
-    if (s->offsets[i] == s->offsets[i + 1]) continue;
-    int32_t below = i - s->columns[s->offsets[i]], above = s->columns[s->offsets[i + 1] - 1] - i;
-    if (below > s->lower) s->lower = below;
-    if (above > s->upper) s->upper = above;
+    const int32_t *columns = s->columns + s->offsets[i];
+    int32_t count = (int32_t)(s->offsets[i + 1] - s->offsets[i]);
+    diagonals += structure_has_diagonal(columns, count, s->nnz - s->offsets[i], i);
+    if (count == 0) continue;
+    int32_t below = i - columns[0], above = columns[count - 1] - i;
+    lower = below > lower ? below : lower;
+    upper = above > upper ? above : upper;
   }
+  s->diagonals = diagonals, s->lower = lower, s->upper = upper;
 }
 
 static void structure_destroy(lac_object *object) {

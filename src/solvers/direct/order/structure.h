@@ -14,6 +14,14 @@
 
 enum { LAC_DIRECT_MAX_ROWS = 1 << 30 };
 
+/// LAC_ALLOC of memory that is written before it is read, and not zero.
+#define LAC_ROOM(pointer, count)                                                                       \
+  do {                                                                                                 \
+    (pointer) = lac_alloc((size_t)(count) * sizeof *(pointer));                                        \
+    LAC_CHECK((pointer), LAC_ERR_MEMORY, "out of memory: %lld items of %zu bytes", (long long)(count), \
+              sizeof *(pointer));                                                                      \
+  } while (0)
+
 typedef struct lac_structure {
   lac_object object;
   int32_t n;
