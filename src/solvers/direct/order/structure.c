@@ -59,30 +59,26 @@ int64_t lac_structure_matched(const lac_structure *s) {
 
 enum { STRUCTURE_RUN = 8 };  // entries that are looked at together
 
-// Whether a row has its diagonal entry. Short rows are not left at their end, which no processor could guess.
-static inline int32_t structure_has_diagonal(const int32_t *columns, int32_t count, int64_t left, int32_t i) {
-  int32_t has = 0;
-  if (count <= STRUCTURE_RUN && left >= STRUCTURE_RUN) {
-    for (int32_t p = 0; p < STRUCTURE_RUN; p++) has |= (columns[p] == i) & (p < count);
-  } else {
-    for (int32_t p = 0; p < count; p++) has |= columns[p] == i;
-  }
-  return has;
-}
-
-// Columns ascend: the first and the last entry of each row are its extent.
+// Columns ascend: the first and the last entry of each row are its extent. The diagonals of short rows are counted by
+// their places in the row, which is not left at its end, for no processor could guess that.
 static void structure_measure(lac_structure *s) {
-  int32_t diagonals = 0, lower = 0, upper = 0;
+  int32_t found[STRUCTURE_RUN] = {0}, lower = 0, upper = 0;
   for (int32_t i = 0; i < s->n; i++) {
     const int32_t *columns = s->columns + s->offsets[i];
     int32_t count = (int32_t)(s->offsets[i + 1] - s->offsets[i]);
-    diagonals += structure_has_diagonal(columns, count, s->nnz - s->offsets[i], i);
     if (count == 0) continue;
+    if (count <= STRUCTURE_RUN && s->offsets[i] + STRUCTURE_RUN <= s->nnz) {
+#pragma omp simd
+      for (int32_t p = 0; p < STRUCTURE_RUN; p++) found[p] += (columns[p] == i) & (p < count);
+    } else {
+      for (int32_t p = 0; p < count; p++) found[0] += columns[p] == i;
+    }
     int32_t below = i - columns[0], above = columns[count - 1] - i;
     lower = below > lower ? below : lower;
     upper = above > upper ? above : upper;
   }
-  s->diagonals = diagonals, s->lower = lower, s->upper = upper;
+  s->lower = lower, s->upper = upper;
+  for (int32_t p = 0; p < STRUCTURE_RUN; p++) s->diagonals += found[p];
 }
 
 static void structure_destroy(lac_object *object) {
