@@ -27,7 +27,7 @@ static bool structure_same(const lac_buffer *a, const lac_buffer *b) {
   return a->type == b->type && a->count == b->count && memcmp(a->host, b->host, (size_t)a->count * size) == 0;
 }
 
-// The first entry that has no mirror, or -1: row i of A and of A^T ascend, and as far as all entries have one they agree.
+// The first entry that has no mirror, or -1. Row i of A and of A^T ascend: they agree as far as entries have one.
 static int64_t structure_first_unmatched(const lac_structure *s) {
   for (int32_t i = 0; i < s->n; i++) {
     int64_t q = s->t_offsets[i], end = s->t_offsets[i + 1];
