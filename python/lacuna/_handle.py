@@ -125,16 +125,6 @@ class Handle:
                 found.__dict__["held"] = held
             return found
 
-    @classmethod
-    def fresh(cls, pointer, held=()):
-        """The same of a pointer that C has just made and has nowhere else: it is found by its name once that is asked
-        for (__getattr__)."""
-        made = object.__new__(cls)
-        gone = release(cls._destroy, cls.kind, held) if held else cls._gone
-        made.__dict__.update(c=ffi.gc(pointer, gone), held=held)
-        made._init()
-        return made
-
     def alike(self, pointer):
         """The Python object of a pointer that C has just made and has nowhere else, of an object that has all in common
         with this one that was read from C. It is found by its name once that is asked for (__getattr__)."""

@@ -75,7 +75,7 @@ class Pattern(Handle):
         ctx, out, entries = ctx or context(), ffi.new(_PATTERN), ffi.new(_MAP)
         ctx.check(function(ctx.c, *arguments, word("width", width, _WIDTHS), out, entries))
         pattern = cls.wrap(out[0])
-        pattern._set(entries=Map.fresh(entries[0]))
+        pattern._set(entries=Map.wrap(entries[0]))
         return pattern
 
     @classmethod

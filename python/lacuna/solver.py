@@ -127,7 +127,7 @@ class Solver(Handle):
         if not given:
             options, _name = _DEFAULTS if (method, ordering) == _AUTO else chosen(method, ordering)
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
-            return cls.fresh(out[0])
+            return cls.wrap(out[0])
         bars = given.get("progress") is True
         with filled("Solver", ctx, method, ordering, given) as (options, callbacks), ticking("lacuna: analysis", bars):
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
