@@ -89,7 +89,8 @@ def _placed_indices(first, second, what):
 
 def _sizes(shape):
     try:
-        rows, cols = (operator.index(size) for size in shape)
+        rows, cols = shape
+        rows, cols = operator.index(rows), operator.index(cols)
     except (TypeError, ValueError):
         raise ArgumentError(f"a pattern's shape is (rows, cols), two integers; got {shape!r}") from None
     if min(rows, cols) < 0:

@@ -152,7 +152,7 @@ def _address(array):
 def interned(make, kind, arrays, *more):
     """make(*arrays, *more), or the pattern that it gave before for the same kind, numbers in `arrays`, and `more`."""
     arrays = [_ready(array) for array in arrays]
-    frozen = (kind, *[(array.dtype.str, array.shape) for array in arrays], *more)
+    frozen = (kind, *[(array.dtype, array.shape) for array in arrays], *more)
     return TABLE.record(frozen, arrays, _address, lambda: _Known(frozen, arrays, make(*arrays, *more))).pattern
 
 

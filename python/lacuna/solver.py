@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _ENDINGS = {code: name for name, code in words("lac_ending", "LAC_ENDING_").items()}
 _SOLVER, _FACTOR = ffi.typeof("lac_solver **"), ffi.typeof("lac_factor **")
 _FORWARD = lib.LAC_PLAIN, lib.LAC_CONJUGATED
+_AUTO, _DEFAULTS = ("auto", "auto"), (ffi.NULL, None)  # method and ordering, and how C is told of them
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
 
 
@@ -126,7 +127,7 @@ class Solver(Handle):
             expect("Solver", pattern, Pattern)
         ctx, out = _context_of(pattern), ffi.new(_SOLVER)
         if not given:
-            options, _name = chosen(method, ordering)
+            options, _name = _DEFAULTS if (method, ordering) == _AUTO else chosen(method, ordering)
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
             return cls.wrap(out[0])
         bars = given.get("progress") is True

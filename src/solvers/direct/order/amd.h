@@ -60,6 +60,11 @@ void lac_amd_count_aside(amd *g, const lac_graph *graph, const int32_t *aside, i
 
 /// Count columns of L for `together` variables that are eliminated together: each has those after it, and `others`.
 void lac_amd_count(amd *graph, int32_t together, int32_t others);
+static inline void lac_amd_count_one(amd *graph, int32_t others) {
+  double count = (double)others + 1;
+  graph->cost.flops += count * count;
+  graph->cost.nnz += others + 1;
+}
 
 /// Eliminate all variables, then those that were set aside, which a weight of 0 says. The first `done_with` of the
 /// order are given, with a degree of -1.

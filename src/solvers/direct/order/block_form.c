@@ -8,6 +8,8 @@
 
 #include "solvers/direct/order/block_form.h"
 
+#include <string.h>
+
 #include "solvers/direct/order/permutation.h"
 #include "solvers/direct/order/matching.h"
 
@@ -23,7 +25,7 @@ typedef struct form_work {
   int32_t *path;     // nodes of the search
   int32_t *waiting;  // nodes whose component is not complete
   int64_t *next;     // where each node goes on
-  int32_t discovered, depth, waiting_count;
+  int32_t discovered, depth, waiting_count, placed;
 } form_work;
 
 static void form_clear(form_work *w) {
@@ -41,14 +43,14 @@ static lac_status form_init(lac_context *ctx, form_work *w) {
   lac_status status = LAC_OK;
   int32_t n = w->s->n;
 
-  LAC_ALLOC(w->match, n);
-  LAC_ALLOC(w->holder, n);
+  LAC_ROOM(w->match, n);
+  LAC_ROOM(w->holder, n);
   LAC_ALLOC(w->number, n);
-  LAC_ALLOC(w->low, n);
-  LAC_ALLOC(w->block, n);
-  LAC_ALLOC(w->path, n);
-  LAC_ALLOC(w->waiting, n);
-  LAC_ALLOC(w->next, n);
+  LAC_ROOM(w->low, n);
+  LAC_ROOM(w->block, n);
+  LAC_ROOM(w->path, n);
+  LAC_ROOM(w->waiting, n);
+  LAC_ROOM(w->next, n);
 done:
   return status;
 }
@@ -61,23 +63,24 @@ static void form_enter(form_work *w, int32_t node) {
 }
 
 // All edges of the node have been followed: where it reaches nothing before itself, its component is complete.
-static void form_leave(form_work *w, int32_t node, int32_t *blocks) {
+static void form_leave(form_work *w, int32_t node, lac_block_form *form) {
   w->depth--;
   if (w->depth > 0) {
     int32_t above = w->path[w->depth - 1];
     if (w->low[node] < w->low[above]) w->low[above] = w->low[node];
   }
   if (w->low[node] != w->number[node]) return;
-  int32_t other;
+  int32_t other, before = w->waiting_count;
   do {
     other = w->waiting[--w->waiting_count];
-    w->block[other] = *blocks;
+    w->block[other] = form->blocks;
     w->number[other] = FORM_DONE;
   } while (other != node);
-  ++*blocks;
+  w->placed += before - w->waiting_count;
+  form->first[++form->blocks] = w->placed;
 }
 
-static void form_search(form_work *w, int32_t root, int32_t *blocks) {
+static void form_search(form_work *w, int32_t root, lac_block_form *form) {
   form_enter(w, root);
   while (w->depth > 0) {
     int32_t node = w->path[w->depth - 1], to = node, low = w->low[node];
@@ -92,36 +95,39 @@ static void form_search(form_work *w, int32_t root, int32_t *blocks) {
     if (p < end) {
       form_enter(w, to);
     } else {
-      form_leave(w, node, blocks);
+      form_leave(w, node, form);
     }
   }
 }
 
-// Places: block after block, columns ascending inside.
-static void form_place(const form_work *w, lac_block_form *form) {
-  for (int32_t j = 0; j < form->n; j++) form->first[w->block[j] + 1]++;
-  for (int32_t b = 0; b < form->blocks; b++) form->first[b + 1] += form->first[b];
-  for (int32_t j = 0; j < form->n; j++) {
-    int32_t place = form->first[w->block[j]]++;
+// Places: block after block, columns ascending inside. The next place of a block is at hand while columns are of one.
+static void form_place(form_work *w, lac_block_form *form) {
+  int32_t *next = w->low, last = 0, place = 0;
+  memcpy(next, form->first, (size_t)form->blocks * sizeof *next);
+  for (int32_t j = 0; j < form->n; j++, place++) {
+    if (w->block[j] != last) {
+      next[last] = place;
+      last = w->block[j], place = next[last];
+    }
     form->cols[place] = j;
     form->rows[place] = w->holder[j];
-    if (w->match[w->holder[j]] < 0 && (form->vacant < 0 || place < form->vacant)) form->vacant = place;
   }
-  for (int32_t b = form->blocks; b > 0; b--) form->first[b] = form->first[b - 1];
-  form->first[0] = 0;
+  for (int32_t k = 0; k < form->n && form->rank < form->n && form->vacant < 0; k++) {
+    if (w->match[form->rows[k]] < 0) form->vacant = k;
+  }
 }
 
 static lac_status form_find(lac_context *ctx, form_work *w, lac_block_form *form) {
   lac_status status = LAC_OK;
   int32_t n = w->s->n;
 
+  form->first[0] = 0;
   form->rank = lac_matching_structural(w->s, w->match);
   LAC_CHECK(form->rank >= 0, LAC_ERR_MEMORY, "out of memory: the matching of %lld rows", (long long)n);
   for (int32_t i = 0; i < n; i++) w->holder[w->match[i] < 0 ? -1 - w->match[i] : w->match[i]] = i;
   for (int32_t j = 0; j < n; j++) {
-    if (w->number[j] == 0) form_search(w, j, &form->blocks);
+    if (w->number[j] == 0) form_search(w, j, form);
   }
-  LAC_ALLOC(form->first, form->blocks + 1);
   form_place(w, form);
   form->block = w->block, w->block = NULL;
 done:
@@ -136,8 +142,9 @@ static lac_status form_create(lac_context *ctx, const lac_structure *structure, 
   LAC_ALLOC(form, 1);
   form->n = structure->n;
   form->vacant = -1;
-  LAC_ALLOC(form->rows, form->n);
-  LAC_ALLOC(form->cols, form->n);
+  LAC_ROOM(form->rows, form->n);
+  LAC_ROOM(form->cols, form->n);
+  LAC_ROOM(form->first, form->n + 1);
   LAC_TRY(form_init(ctx, &w));
   LAC_TRY(form_find(ctx, &w, form));
   *out = form, form = NULL;

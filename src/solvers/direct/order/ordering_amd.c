@@ -49,8 +49,8 @@ lac_status lac_amd_init(lac_context *ctx, amd *g, int32_t n, int32_t first_eleme
   LAC_ALLOC(g->node, g->nodes);
   LAC_ALLOC(g->weight, g->nodes);
   LAC_ALLOC(g->stamp, g->nodes);
-  LAC_ALLOC(g->head, n);
-  LAC_ALLOC(g->bucket, n);
+  LAC_ROOM(g->head, n);
+  LAC_ROOM(g->bucket, n);
   for (int32_t i = 0; i < n; i++) {
     g->weight[i] = 1;
     g->head[i] = g->bucket[i] = NONE;

@@ -50,7 +50,7 @@ static void series_take(series *s, int32_t v, const int32_t ends[2]) {
   s->order[s->count++] = v;
   g->weight[v] = 0;
   g->node[v].degree = -1;
-  lac_amd_count(g, 1, degree);
+  lac_amd_count_one(g, degree);
 }
 
 // A variable that has one neighbour or none, then that neighbour if the same is true of it, and so on.
@@ -105,6 +105,19 @@ static void series_eliminate(series *s, int32_t v) {
   }
 }
 
+// A variable with at most two neighbours from the start: most that have none are blocks of one row.
+static void series_begin(series *s, int32_t v) {
+  static const int32_t none[2] = {LAC_AMD_NONE, LAC_AMD_NONE};
+  int32_t degree = s->g->node[v].degree;
+  if (degree == 0) {
+    series_take(s, v, none);
+  } else if (degree == 1) {
+    series_peel(s, v);
+  } else {
+    series_wait(s, v);
+  }
+}
+
 static void series_round(series *s) {
   amd *g = s->g;
   int32_t count = s->later_count, *now = s->later;
@@ -138,11 +151,11 @@ lac_status lac_amd_series(lac_context *ctx, amd *g, bool has_aside, int32_t *ord
   series s = {.g = g, .order = order};
 
   if (SERIES_SHARE * (int64_t)series_degrees(g, has_aside) < g->n) goto done;
-  LAC_ALLOC(g->ends, 2 * (int64_t)g->n);
-  LAC_ALLOC(s.waiting, g->n);
-  LAC_ALLOC(s.later, g->n);
+  LAC_ROOM(g->ends, 2 * (int64_t)g->n);
+  LAC_ROOM(s.waiting, g->n);
+  LAC_ROOM(s.later, g->n);
   for (int32_t i = 0; i < g->n; i++) {
-    if (g->weight[i] > 0 && g->node[i].degree <= 2) g->node[i].degree == 2 ? series_wait(&s, i) : series_peel(&s, i);
+    if (g->weight[i] > 0 && g->node[i].degree <= 2) series_begin(&s, i);
   }
   while (s.later_count > 0) series_round(&s);
   g->series = s.count;

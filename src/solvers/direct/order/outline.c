@@ -23,8 +23,8 @@ int64_t lac_outline_bytes(const lac_outline *outline) {
 static lac_status outline_match(lac_context *ctx, const lac_block_form *form, int32_t **match, int32_t **row_of) {
   lac_status status = LAC_OK;
 
-  LAC_ALLOC(*match, form->n);
-  LAC_ALLOC(*row_of, form->n);
+  LAC_ROOM(*match, form->n);
+  LAC_ROOM(*row_of, form->n);
   for (int32_t k = 0; k < form->n; k++) {
     (*match)[form->rows[k]] = form->cols[k];
     (*row_of)[form->cols[k]] = form->rows[k];
@@ -48,8 +48,13 @@ static lac_status outline_create(lac_context *ctx, const lac_structure *s, lac_o
     if (lac_block_form_pays(form)) outline->form = form;
     if (s->diagonals < s->n) LAC_TRY(outline_match(ctx, form, &match, &outline->row_of));
   }
-  LAC_TRY(lac_graph_init_parts(ctx, s, match, outline->form ? outline->form->block : NULL, &graph));
-  LAC_ALLOC(outline->order, s->n);
+  if (outline->form) {
+    LAC_TRY(lac_graph_init_parts(ctx, s, match, outline->form->block, outline->form->first, &graph));
+  } else {
+    LAC_TRY(lac_graph_init(ctx, s, match, &graph));
+  }
+  outline->below = s->nnz - graph.inside;
+  LAC_ROOM(outline->order, s->n);
   LAC_TRY(lac_order_find(ctx, &graph, ordering, outline->order, &outline->cost, &outline->ordering));
   *out = outline, outline = NULL;
 done:

@@ -17,7 +17,8 @@ typedef struct lac_outline {
   const char *ordering;  // that was taken: "amd", "metis", "natural"
   int32_t *row_of;       // the row of A in the diagonal place of each column; NULL: its own
   const struct lac_block_form
-      *form;  // whose blocks are eliminated by themselves, kept by the structure; NULL: all is one
+      *form;      // whose blocks are eliminated by themselves, kept by the structure; NULL: all is one
+  int64_t below;  // entries off these blocks
 } lac_outline;
 
 /// The outline of a structure, which keeps one for each ordering; borrowed. NULL where the diagonal cannot be filled. A

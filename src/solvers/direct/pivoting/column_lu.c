@@ -19,29 +19,29 @@
 #include "solvers/direct/order/outline.h"
 #include "solvers/direct/pivoting/pivoting_lu_replay.h"
 
-// Blocks that pay are eliminated one after another, in their order of substitution; steps inside stay as they are.
-static lac_status column_take_blocks(lac_context *ctx, const lac_structure *s, const lac_block_form *form,
-                                     pivoting_analysis *a) {
+// Blocks that pay are eliminated one after another, in their order of substitution; steps inside stay as they are. The
+// next place of a block is at hand while columns are of one.
+static lac_status column_take_blocks(lac_context *ctx, const lac_block_form *form, pivoting_analysis *a) {
   lac_status status = LAC_OK;
-  int32_t *next = NULL, *order = NULL;
+  int32_t *next = NULL, *order = NULL, last = 0, place = 0;
 
   a->blocks = form->blocks;
-  LAC_ALLOC(a->first, a->blocks + 1);
-  LAC_ALLOC(a->row_block, a->n);
-  LAC_ALLOC(a->col_block, a->n);
-  LAC_ALLOC(next, a->blocks);
-  LAC_ALLOC(order, a->n);
+  LAC_ROOM(a->first, a->blocks + 1);
+  LAC_ROOM(a->row_block, a->n);
+  LAC_ROOM(a->col_block, a->n);
+  LAC_ROOM(next, a->blocks);
+  LAC_ROOM(order, a->n);
   memcpy(a->first, form->first, (size_t)(a->blocks + 1) * sizeof *a->first);
   memcpy(next, form->first, (size_t)a->blocks * sizeof *next);
   memcpy(a->col_block, form->block, (size_t)a->n * sizeof *a->col_block);
-  for (int32_t b = 0; b < a->blocks; b++) {
-    for (int32_t k = form->first[b]; k < form->first[b + 1]; k++) a->row_block[form->rows[k]] = b;
-  }
-  for (int32_t k = 0; k < a->n; k++) order[next[form->block[a->order[k]]]++] = a->order[k];
-  for (int32_t i = 0; i < a->n; i++) {
-    int32_t block = a->row_block[i], below = 0;
-    for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) below += a->col_block[s->columns[p]] != block;
-    a->below += below;
+  for (int32_t k = 0; k < a->n; k++) a->row_block[form->rows[k]] = form->block[form->cols[k]];
+  for (int32_t k = 0; k < a->n; k++, place++) {
+    int32_t block = form->block[a->order[k]];
+    if (block != last) {
+      next[last] = place;
+      last = block, place = next[last];
+    }
+    order[place] = a->order[k];
   }
   lac_free(a->order);
   a->order = order, order = NULL;
@@ -65,13 +65,14 @@ static lac_status column_analyse(lac_context *ctx, const lac_structure *structur
   a->ordering = outline->ordering;
   a->nnz = 2 * outline->cost.nnz - a->n;
   a->flops = outline->cost.flops;
-  LAC_ALLOC(a->order, a->n);
+  LAC_ROOM(a->order, a->n);
   memcpy(a->order, outline->order, (size_t)a->n * sizeof *a->order);
   if (outline->row_of) {
-    LAC_ALLOC(a->row_of, a->n);
+    LAC_ROOM(a->row_of, a->n);
     memcpy(a->row_of, outline->row_of, (size_t)a->n * sizeof *a->row_of);
   }
-  if (outline->form) LAC_TRY(column_take_blocks(ctx, structure, outline->form, a));
+  a->below = outline->below;
+  if (outline->form) LAC_TRY(column_take_blocks(ctx, outline->form, a));
   *bytes = (int64_t)sizeof *a + lac_outline_bytes(outline) + 5 * a->n * (int64_t)sizeof *a->order;
   *part = a, a = NULL;
 done:

@@ -57,7 +57,7 @@ void pivoting_forget(void *analysis) {
 // Pivots will stay on the diagonal, mostly, where it is nearly full and the structure nearly symmetric: then the fill
 // is that of A + A^T. Otherwise they may come from anywhere, and the fill of A^T A is the bound to keep low.
 static bool pivoting_is_nearly_symmetric(const lac_structure *s) {
-  return s->diagonals >= 0.9 * s->n && s->matched >= 0.5 * (double)(s->nnz - s->diagonals);
+  return s->diagonals >= 0.9 * s->n && (double)lac_structure_matched(s) >= 0.5 * (double)(s->nnz - s->diagonals);
 }
 
 static lac_status pivoting_analyse(lac_context *ctx, const lac_structure *structure, lac_ordering ordering,

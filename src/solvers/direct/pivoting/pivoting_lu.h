@@ -147,8 +147,11 @@ lac_status pivoting_factor_again(const lac_direct_job *job, void **numeric, lac_
 /// not, or the last search did not.
 lac_status pivoting_factor_chosen(const lac_direct_job *job, pivoting_shape *shape, void **numeric, lac_fault *fault);
 
-/// Room for `count` more entries and their numbers.
-bool pivoting_reserve(pivoting_index *index, void **values, int64_t count, size_t number_size);
+/// Room for `count` more entries and their numbers, where there is not enough; and wherever there may be.
+bool pivoting_grow(pivoting_index *index, void **values, int64_t count, size_t number_size);
+static inline bool pivoting_reserve(pivoting_index *index, void **values, int64_t count, size_t number_size) {
+  return count <= index->capacity - index->count || pivoting_grow(index, values, count, number_size);
+}
 
 /// What step j adds to the structure of column k: path[return value .. n - 1] are the steps that update it, `top` what
 /// this was before, rest the rows below. See pivoting_lu_reach.c.

@@ -69,16 +69,17 @@ static double FN(pivoting_update)(int32_t top, const pivoting_work *w, pivoting_
 
 // The row to eliminate with: the largest number, or the diagonal where it is not much smaller. -1: all are zero. The
 // largest of all is reported.
-static int32_t FN(pivoting_choose)(const pivoting_work *w, int32_t diagonal, double tolerance, double *size,
+static int32_t FN(pivoting_choose)(const pivoting_work *w, int32_t diagonal, int32_t k, double tolerance, double *size,
                                    double *most) {
   const T *x = w->x;
   int32_t pivot = -1;
-  double largest = 0, own = -1;
+  double largest = 0, own = w->mark[diagonal] == k ? FN(size)(x[diagonal]) : -1;
   for (int32_t t = 0; t < w->rest_count; t++) {
     int32_t row = w->rest[t];
     double candidate = FN(size)(x[row]);
-    if (row == diagonal) own = candidate;
-    if (candidate > largest) largest = candidate, pivot = row;
+    bool is_larger = candidate > largest;
+    largest = is_larger ? candidate : largest;
+    pivot = is_larger ? row : pivot;
   }
   *most = largest;
   if (own > 0 && own >= tolerance * largest) largest = own, pivot = diagonal;
@@ -170,7 +171,7 @@ static lac_status FN(pivoting_column)(const lac_structure *s, const void *values
       !pivoting_reserve(&shape->l, &f->l, w->rest_count, sizeof(T)))
     return LAC_ERR_MEMORY;
   above = FN(pivoting_update)(top, w, f);
-  int32_t row = FN(pivoting_choose)(w, diagonal, tolerance, &size, &most);
+  int32_t row = FN(pivoting_choose)(w, diagonal, k, tolerance, &size, &most);
   if (row < 0) return isfinite(size) ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;
   pivoting_note(f, column, size, most, above);
   shape->pivots[k] = row;

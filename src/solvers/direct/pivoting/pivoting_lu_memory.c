@@ -7,8 +7,7 @@
 #include "solvers/direct/pivoting/pivoting_lu.h"
 #include "solvers/direct/pivoting/pivoting_lu_replay.h"
 
-bool pivoting_reserve(pivoting_index *index, void **values, int64_t count, size_t number_size) {
-  if (count <= index->capacity - index->count) return true;
+bool pivoting_grow(pivoting_index *index, void **values, int64_t count, size_t number_size) {
   int64_t capacity = index->count + count + index->capacity / 2;
   int32_t *rows = lac_realloc(index->rows, (size_t)capacity * sizeof *rows);
   if (rows) index->rows = rows;
