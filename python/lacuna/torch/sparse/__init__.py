@@ -7,6 +7,7 @@ SparseTensor, and `public_name=...` in its class statement is the name by which 
 `layout_of` is the layout of one that a transform has wrapped.
 """
 
+from .. import _private as _private
 from .._levels import layout_of
 from .factors import Factorization
 from .iterated import SolveInfo
@@ -19,3 +20,8 @@ __all__ = [
     "Factorization", "Places", "SolveInfo", "SparseTensor", "SparseTensorList", "assembled", "layout_of", "stack",
     "values_of",
 ]  # fmt: skip
+
+if not _private.follows_objects:
+    for _class in {*SparseTensor.__mro__, *SparseTensorList.__mro__, *Factorization.__mro__}:
+        if _class.__module__.startswith(__name__):
+            _private.opaque(_class)
