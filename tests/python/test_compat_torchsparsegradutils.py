@@ -472,5 +472,6 @@ def test_compiled_as_one_graph_and_vmapped():
         same(torch.compile(function, fullgraph=ONE_GRAPH, backend="aot_eager")(b), twin(b))
         same(torch.func.jacfwd(function)(b), torch.func.jacfwd(twin)(b))
     same(torch.func.vmap(lambda b: tsgu.sparse_generic_solve(A, b, solve=exact))(bs), torch.linalg.solve(dense, bs))
-    compiled = torch.compile(lambda v: tsgu.sparse_logsumexp(A.with_values(v), 1), fullgraph=ONE_GRAPH, backend="aot_eager")
+    function = lambda v: tsgu.sparse_logsumexp(A.with_values(v), 1)  # noqa: E731
+    compiled = torch.compile(function, fullgraph=ONE_GRAPH, backend="aot_eager")
     same(compiled(A.values), dense.logsumexp(1))

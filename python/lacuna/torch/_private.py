@@ -95,7 +95,7 @@ follows_objects = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 5)
 
 
 def opaque(cls):
-    """Let no compiler read what a class does: compiled code ends a graph where it calls a method, and begins another."""
+    """Let no compiler read what a class does: compiled code ends a graph at a call of a method, and begins another."""
     for name, one in list(vars(cls).items()):
         if isinstance(one, (classmethod, staticmethod)):
             setattr(cls, name, type(one)(torch.compiler.disable(one.__func__)))

@@ -9,7 +9,8 @@ from .._levels import layout_of
 
 def require_tensor(who, name, given):
     if not isinstance(given, torch.Tensor) or layout_of(given) is not torch.strided:
-        what = f"a tensor of layout {layout_of(given)}" if isinstance(given, torch.Tensor) else f"a {type(given).__name__}"
+        is_tensor = isinstance(given, torch.Tensor)
+        what = f"a tensor of layout {layout_of(given)}" if is_tensor else f"a {type(given).__name__}"
         raise ArgumentError(f"{who}: {name} is {what}; it must be a dense torch.Tensor")
     return given
 
