@@ -7,7 +7,7 @@ SparseTensor, and `public_name=...` in its class statement is the name by which 
 `layout_of` is the layout of one that a transform has wrapped.
 """
 
-from .. import _private as _private
+from .. import _private
 from .._levels import layout_of
 from .factors import Factorization
 from .iterated import SolveInfo
