@@ -3,6 +3,7 @@
 mode, vmap, and one compiled graph. A table has a line for each function."""
 
 import torch
+from one_graph import ONE_GRAPH
 from reference import same
 from sparse_cases import GIVEN, check, check2, random
 
@@ -63,7 +64,7 @@ def maps(line, kind):
 
 
 def compiles(lines, kind):
-    """All lines as one graph, with gradients, against the same without a compiler."""
+    """All lines as one graph (ONE_GRAPH), with gradients, against the same without a compiler."""
     given, values, x = inputs(kind)
     functions = [of_tensors(line, given) for line in lines]
 
@@ -71,7 +72,7 @@ def compiles(lines, kind):
         return [part for function in functions for part in function(values, x)]
 
     results = []
-    for function in (together, torch.compile(together, fullgraph=True, backend="aot_eager")):
+    for function in (together, torch.compile(together, fullgraph=ONE_GRAPH, backend="aot_eager")):
         leaves = values.clone().requires_grad_(), x.clone().requires_grad_()
         made = function(*leaves)
         smooth = [part for part in made if part.requires_grad]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from one_graph import ONE_GRAPH
 from reference import same
 from sparse_cases import GIVEN, check, check2, entries, given, grid, random
 
@@ -413,7 +414,7 @@ def test_compiled_as_one_graph():
         A = SparseTensor(v, row, col, shape)
         return sla.spsolve(v, row, col, shape, b) + A @ b + A.solve(b, method="lu")
 
-    compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(function, fullgraph=ONE_GRAPH, backend="aot_eager")
     same(compiled(val, b), function(val, b))
     same(torch.autograd.grad(compiled(val, b).sum(), val)[0], torch.autograd.grad(function(val, b).sum(), val)[0])
 

@@ -3,6 +3,7 @@
 
 import pytest
 import torch
+from one_graph import ONE_GRAPH
 from reference import same
 from sparse_cases import check, check2, differentiates, random
 
@@ -468,8 +469,9 @@ def test_compiled_as_one_graph_and_vmapped():
     )
     for function, twin in pairs:
         same(torch.func.vmap(function)(bs), twin(bs))
-        same(torch.compile(function, fullgraph=True, backend="aot_eager")(b), twin(b))
+        same(torch.compile(function, fullgraph=ONE_GRAPH, backend="aot_eager")(b), twin(b))
         same(torch.func.jacfwd(function)(b), torch.func.jacfwd(twin)(b))
     same(torch.func.vmap(lambda b: tsgu.sparse_generic_solve(A, b, solve=exact))(bs), torch.linalg.solve(dense, bs))
-    compiled = torch.compile(lambda v: tsgu.sparse_logsumexp(A.with_values(v), 1), fullgraph=True, backend="aot_eager")
+    function = lambda v: tsgu.sparse_logsumexp(A.with_values(v), 1)  # noqa: E731
+    compiled = torch.compile(function, fullgraph=ONE_GRAPH, backend="aot_eager")
     same(compiled(A.values), dense.logsumexp(1))

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from one_graph import compiles_hessians
 from reference import dense, real_chart, same, smooth, square, values
 from scipy.linalg import hilbert, invhilbert
 
@@ -138,6 +139,7 @@ def test_compiled(name):
     same(compiled(a), torch.func.grad(smooth(twin))(a))
 
 
+@compiles_hessians
 def test_a_compiled_hessian():
     function, twin = pair("logdet")
     hessian = torch.compile(torch.func.hessian(function), fullgraph=True, backend="aot_eager")

@@ -7,6 +7,7 @@ import logging
 import numpy as np
 import pytest
 import torch
+from one_graph import counts_graphs
 
 import lacuna
 import lacuna.torch as lt
@@ -162,6 +163,7 @@ def test_torch_dtypes_that_nobody_promotes_are_refused():
         lt.relu(torch.ones(2, dtype=torch.complex64))
 
 
+@counts_graphs
 @pytest.mark.parametrize("dtypes", [(torch.float16, torch.float16), (torch.float32, torch.float64)])
 def test_compilers_write_of_no_errors(dtypes, monkeypatch):
     """What is promoted is no error, and torch's compiler writes of each that it sees."""

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
+from one_graph import IS_OLDEST
 
 import lacuna
 import lacuna.torch as lt
@@ -41,6 +42,8 @@ COMPILED = {
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_functions_are_one_graph(name, dynamic):
+    if IS_OLDEST and dynamic and name == "softmax":
+        pytest.skip("torch 2.4 holds the number of an axis open, and does not shift by it")
     torch._dynamo.reset()
     function, *shapes = COMPILED[name]
     compiled = torch.compile(function, fullgraph=True, dynamic=dynamic, backend="aot_eager")

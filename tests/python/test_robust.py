@@ -10,6 +10,7 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from one_graph import holds_floats_open
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import lacuna
@@ -76,6 +77,7 @@ def test_factors_of_scale_keep_their_imaginary_part_and_have_no_derivative():
     refuses(lacuna.ArgumentError, "frozen number, not a Tensor.*mul", lt.scale, torch.ones((), requires_grad=True), t)
 
 
+@holds_floats_open
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compiled_scale_takes_any_factor_without_being_compiled_anew(backend):
     torch._dynamo.reset()

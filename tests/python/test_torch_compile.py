@@ -15,7 +15,6 @@ import lacuna.torch as lt
 
 each = pytest.mark.parametrize("name", CASES)
 version = tuple(int(part) for part in torch.__version__.split(".")[:2])
-reads_constants = pytest.mark.skipif(version < (2, 5), reason="Dynamo of torch 2.4 reads no attribute of a constant")
 
 
 @pytest.fixture(autouse=True)
@@ -246,7 +245,6 @@ def derives_twin(pattern, a):
     return softmax_twin(pattern, a), full.mT, full.tril(-1), (full @ full)[rows, columns]
 
 
-@reads_constants
 def test_maps_made_within_forward_compile():
     pattern = fresh_pattern()
     a = values(pattern).requires_grad_()
@@ -256,7 +254,7 @@ def test_maps_made_within_forward_compile():
     same(torch.autograd.grad(loss(got), a), torch.autograd.grad(loss(expected), a))
 
 
-@pytest.mark.parametrize("strict", [False, pytest.param(True, marks=reads_constants)], ids=["nonstrict", "strict"])
+@pytest.mark.parametrize("strict", [False, True], ids=["nonstrict", "strict"])
 def test_maps_made_within_forward_export(strict):
     pattern = fresh_pattern()
     a = values(pattern)

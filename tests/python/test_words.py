@@ -35,6 +35,8 @@ def told(function, *arguments, **keywords):
      "solve_operator: give preconditioner=factor, or preconditioner=function"),
     ("lac_solver_factor: give its null space (iteration.null_space)",
      "Solver.factor: give its null space (null_space=)"),
+    ("trisolve: solve with LAC_DIAGONAL_UNIT for ones", 'trisolve: solve with diagonal="unit" for ones'),
+    ("a level: give the pattern LAC_WIDTH_64_32", 'a level: give the pattern width="64/32"'),
     ("a sentence: of other words", "a sentence: of other words"),
     ("none", "none"),
 ])  # fmt: skip
@@ -51,6 +53,8 @@ def test_errors_have_no_words_of_c():
         told(lt.solve, pattern, torch.tensor(a[1:]), torch.tensor(b)),
         told(lacuna.solve, pattern, a.astype(np.longdouble), b),
         told(lacuna.Solver(pattern).factor, a.astype(np.longdouble)),
+        told(lacuna.trisolve, pattern.tril(-1)[0], a[:5], b),
+        told(lacuna.less, a.astype(complex), a.astype(complex)),
     ]
     for sentence in sentences:
         assert not re.search(r"lac_|LAC_|solve_with|input \d", sentence), sentence

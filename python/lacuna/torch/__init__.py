@@ -15,6 +15,8 @@ and compiles anew where a tensor of another size would. What an nn.Module holds 
 pattern too.
 """
 
+import _codecs
+
 import torch as _torch
 
 from .. import _operators
@@ -31,7 +33,8 @@ else:
 
 for _constant in (_operators.resolve, _kept_or_made, *_operators.CONSTANT):
     _torch.compiler.assume_constant_result(_constant)
-_torch.serialization.add_safe_globals([_restored_map, _restored_pattern])  # for torch.load with weights_only
+# For torch.load with weights_only, which since torch 2.5 takes bytes, as old protocols write them, by itself.
+_torch.serialization.add_safe_globals([_restored_map, _restored_pattern, _codecs.encode])
 from ._made import *  # noqa: E402, F403
 from . import nn  # noqa: E402, F401
 from .sparse import Factorization, SolveInfo, SparseTensor, SparseTensorList  # noqa: E402, F401

@@ -60,3 +60,11 @@ def innermost(tensor):
     if not _private.is_batched(tensor):
         return inside, mapped
     return inside.movedim(mapped + _private.batch_axis(tensor), 0), mapped + 1
+
+
+def layout_of(tensor):
+    """The layout of what levels have wrapped: the batched tensors of some versions of torch say strided of all."""
+    if tensor.layout is torch.strided and not torch.compiler.is_dynamo_compiling() and _private.is_whole:
+        while _private.is_wrapped(tensor):
+            tensor = _private.unwrapped_once(tensor)
+    return tensor.layout

@@ -5,6 +5,7 @@ import torch
 
 from .._handle import Handle
 from .._matrices import Front
+from ._levels import layout_of
 
 
 class Matrix:
@@ -16,7 +17,7 @@ class Torch(Front):
 
     def is_matrix(self, given):
         if isinstance(given, torch.Tensor):
-            return given.layout is not torch.strided
+            return layout_of(given) is not torch.strided
         return isinstance(given, Matrix) or not isinstance(given, Handle) and hasattr(given, "tocoo")
 
     def parts(self, matrix):

@@ -9,6 +9,7 @@ environment has the same effect, for tests.
 import contextlib
 import functools
 import os
+import types
 
 import torch
 
@@ -87,6 +88,74 @@ def compiled_operators():
     from torch._dynamo.variables import builtin
 
     return builtin
+
+
+follows_objects = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 5)
+"""Whether torch's compiler follows what Python makes of objects: that of torch 2.4 does not."""
+
+
+def opaque(cls):
+    """Let no compiler read what a class does: compiled code ends a graph at a call of a method, and begins another."""
+    for name, one in list(vars(cls).items()):
+        if isinstance(one, (classmethod, staticmethod)):
+            setattr(cls, name, type(one)(torch.compiler.disable(one.__func__)))
+        elif isinstance(one, property):
+            setattr(cls, name, property(torch.compiler.disable(one.fget), one.fset, one.fdel, one.__doc__))
+        elif isinstance(one, types.FunctionType) and name not in ("__init_subclass__", "__new__"):
+            setattr(cls, name, torch.compiler.disable(one))
+
+
+def _mend_compiler():
+    """The compiler of torch 2.4 asks no tensor for its attributes, no number for its digits, and reads no attribute of
+    an object that it has as a constant. After the end of a graph it would compile what Lacuna does with NumPy."""
+    from torch._dynamo import exc, trace_rules
+    from torch._dynamo.variables import ConstantVariable, TupleVariable, builtin, constant, misc, tensor, user_defined
+    from torch._dynamo.variables.builder import SourcelessBuilder
+
+    package = os.path.dirname(os.path.dirname(__file__)) + os.sep
+    trace_rules.SKIP_DIRS.append(package)
+    trace_rules._recompile_re()
+    trace_rules.get_mod_inlinelist().add(package)  # read where it is called, and not by itself
+
+    def constant_of(tx, value):
+        if type(value) is tuple:
+            return TupleVariable([constant_of(tx, one) for one in value])
+        try:
+            return SourcelessBuilder.create(tx, value)
+        except exc.Unsupported:
+            return user_defined.UserDefinedObjectVariable(value)
+
+    def extended(cls, name, extension):
+        before = getattr(cls, name)
+        setattr(cls, name, lambda *arguments: extension(before, *arguments))
+
+    def read(before, self, tx, name):
+        try:
+            made = before(self, tx, name)
+        except NotImplementedError:  # it cannot guard what it has as a constant
+            return constant_of(tx, getattr(self.value, name))
+        is_unread = type(made) is misc.GetAttrVariable and type(self.value).__module__.startswith("lacuna.")
+        return constant_of(tx, getattr(self.value, name)) if is_unread and hasattr(self.value, name) else made
+
+    def has(before, self, tx, name):
+        return ConstantVariable(hasattr(self.as_proxy().node.meta["example_value"], name))
+
+    def digits(before, self, tx, name, given, named):
+        is_hex = name == "hex" and type(self.value) is float
+        return ConstantVariable(self.value.hex()) if is_hex else before(self, tx, name, given, named)
+
+    def number(before, self, tx, name, given, named):
+        is_hex = name == "fromhex" and self.fn is float
+        return ConstantVariable(float.fromhex(given[0].value)) if is_hex else before(self, tx, name, given, named)
+
+    extended(user_defined.UserDefinedObjectVariable, "var_getattr", read)
+    extended(tensor.TensorVariable, "call_hasattr", has)
+    extended(constant.ConstantVariable, "call_method", digits)
+    extended(builtin.BuiltinVariable, "call_method", number)
+
+
+if is_whole and not follows_objects:
+    _mend_compiler()
 
 
 def keep_in_graphs(op):

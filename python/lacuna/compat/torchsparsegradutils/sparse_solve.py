@@ -16,6 +16,7 @@ from lacuna.errors import ArgumentError, ShapeError
 from lacuna.torch import SparseTensor
 from lacuna.torch.solved import Solve as SparseGenericSolve
 from lacuna.torch.solved import System
+from lacuna.torch.sparse import layout_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,7 @@ def turned(A: Tensor) -> Tensor:
     """A^H as a torch sparse tensor of A's layout."""
     turned = A.detach().transpose(-2, -1)
     turned = turned.conj() if turned.is_complex() else turned
-    return turned.to_sparse_csr() if A.layout is torch.sparse_csr else turned.coalesce()
+    return turned.to_sparse_csr() if layout_of(A) is torch.sparse_csr else turned.coalesce()
 
 
 class By:

@@ -14,6 +14,7 @@ import torch
 
 from ...errors import ArgumentError, ShapeError
 from .. import sparse_softmax
+from .._levels import layout_of
 from .structure import Structure, made_of, moved
 
 UNARY = (  # torch's functions of one tensor that are methods, here, of lists and as torch's functions
@@ -94,7 +95,7 @@ class Arithmetic:
         if isinstance(other, Arithmetic):
             return self._joined(other, "union", function, is_linear=True)
         if isinstance(other, torch.Tensor):
-            if other.layout is torch.strided:
+            if layout_of(other) is torch.strided:
                 return function(self.to_dense(), other)
             return self._joined(self.of(other), "union", function, is_linear=True)
         return NotImplemented
@@ -117,7 +118,7 @@ class Arithmetic:
         if isinstance(other, Arithmetic):
             return self._joined(other, "intersection", torch.mul)
         if isinstance(other, torch.Tensor):
-            if other.layout is torch.strided:
+            if layout_of(other) is torch.strided:
                 return self._times_dense(other, torch.mul)
             return self._joined(self.of(other), "intersection", torch.mul)
         return NotImplemented
@@ -161,7 +162,7 @@ class Arithmetic:
         """The function of stored numbers and another's at their places, all of which the other must store."""
         if is_number(other):
             return self.map(lambda values: function(values, other))
-        if isinstance(other, torch.Tensor) and other.layout is torch.strided:
+        if isinstance(other, torch.Tensor) and layout_of(other) is torch.strided:
             return self._times_dense(other, function)
         if not isinstance(other, (Arithmetic, torch.Tensor)):
             return NotImplemented
@@ -178,7 +179,7 @@ class Arithmetic:
         places that either stores."""
         if is_number(other):
             return self.map(lambda values: function(values, other))
-        if isinstance(other, torch.Tensor) and other.layout is torch.strided:
+        if isinstance(other, torch.Tensor) and layout_of(other) is torch.strided:
             return self._times_dense(other, function)
         if isinstance(other, (Arithmetic, torch.Tensor)):
             return self._joined(self.of(other), "union", function)

@@ -6,7 +6,7 @@ import torch
 from ...errors import ArgumentError
 from ...pattern import Map, Pattern
 from .. import _private
-from .._levels import innermost, outside
+from .._levels import innermost, layout_of, outside
 from .interned import interned
 from .places import BLOCKS, COMPRESSED, Places, ValuesAt, assembled, values_of
 from .structure import Structure, moved
@@ -19,7 +19,7 @@ class Layouts:
     def from_torch(cls, tensor):
         """Of a torch sparse tensor of any layout. Matrices of a batch may have different places: what any of them
         stores is stored for all. Blocks (BSR, BSC) stay blocks; dense dimensions of COO and CSR follow M and N."""
-        if not isinstance(tensor, torch.Tensor) or tensor.layout is torch.strided:
+        if not isinstance(tensor, torch.Tensor) or layout_of(tensor) is torch.strided:
             raise ArgumentError("from_torch: a sparse torch.Tensor is needed; from_dense takes a dense one")
         if _private.is_wrapped(tensor):
             return cls._from_wrapped(tensor)

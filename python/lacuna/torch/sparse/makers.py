@@ -5,6 +5,7 @@ import torch
 
 from ..._handle import word
 from ...errors import ArgumentError, ShapeError
+from .._levels import layout_of
 from .structure import Structure, made_of, require_entries
 from .traced import eye_pattern, structured
 
@@ -81,7 +82,7 @@ class Makers:
         if isinstance(given, Makers):
             return given if isinstance(given, cls) else cls._on(given.structure, given.values, given.trailing)
         if isinstance(given, torch.Tensor):
-            return cls.from_dense(given) if given.layout is torch.strided else cls.from_torch(given)
+            return cls.from_dense(given) if layout_of(given) is torch.strided else cls.from_torch(given)
         if isinstance(given, (tuple, list)) and len(given) == 4:
             return cls(*given)
         if hasattr(given, "tocoo"):

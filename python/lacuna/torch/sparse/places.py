@@ -16,7 +16,7 @@ import torch
 
 from ...errors import LacunaWarning, UnsupportedError
 from .. import _private
-from .._levels import outside
+from .._levels import layout_of, outside
 
 COMPRESSED = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_bsr: "csr", torch.sparse_bsc: "csc"}
 BLOCKS = (torch.sparse_bsr, torch.sparse_bsc)
@@ -61,7 +61,7 @@ class Places:
 
     def sampled(self, tensor):
         """The numbers of any tensor of this size at these places, in the order of values."""
-        if tensor.layout is not torch.strided:
+        if layout_of(tensor) is not torch.strided:
             return ValuesAt.apply(self, tensor)
         return tensor[tuple(self.indices[0])] if self.layout is torch.sparse_coo else self._compressed(tensor)
 

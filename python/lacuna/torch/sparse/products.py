@@ -5,6 +5,7 @@ import torch
 
 from ...errors import ShapeError
 from .. import kron, quadratic_form, sddmm, spgemm, spmm
+from .._levels import layout_of
 from .sides import columns, require_tensor, without_columns
 from .structure import made_of
 
@@ -13,7 +14,7 @@ class Products:
     """What `@` does, on either side."""
 
     def __matmul__(self, other):
-        if isinstance(other, torch.Tensor) and other.layout is torch.strided:
+        if isinstance(other, torch.Tensor) and layout_of(other) is torch.strided:
             return self.matmul(other)
         if isinstance(other, (Products, torch.Tensor)):
             return self._times(self.of(other))
@@ -24,7 +25,7 @@ class Products:
     def __rmatmul__(self, other):
         if not isinstance(other, torch.Tensor):
             return NotImplemented
-        if other.layout is not torch.strided:
+        if layout_of(other) is not torch.strided:
             return self.of(other)._times(self)
         if other.ndim in (1, len(self.batch_shape) + 1):
             return self.matmul(other, op="T")

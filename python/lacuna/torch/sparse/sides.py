@@ -4,11 +4,13 @@
 import torch
 
 from ...errors import ArgumentError, ShapeError
+from .._levels import layout_of
 
 
 def require_tensor(who, name, given):
-    if not isinstance(given, torch.Tensor) or given.layout is not torch.strided:
-        what = f"a tensor of layout {given.layout}" if isinstance(given, torch.Tensor) else f"a {type(given).__name__}"
+    if not isinstance(given, torch.Tensor) or layout_of(given) is not torch.strided:
+        is_tensor = isinstance(given, torch.Tensor)
+        what = f"a tensor of layout {layout_of(given)}" if is_tensor else f"a {type(given).__name__}"
         raise ArgumentError(f"{who}: {name} is {what}; it must be a dense torch.Tensor")
     return given
 

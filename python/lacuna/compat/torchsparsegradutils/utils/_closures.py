@@ -5,11 +5,12 @@ import torch
 
 import lacuna.torch as lt
 from lacuna.errors import ArgumentError, ShapeError
+from lacuna.torch.sparse import layout_of
 
 
 def product(who, given):
     """(function of (*theta, x), theta) from a matrix of any layout, whose values are theta, or from a function of x."""
-    if isinstance(given, torch.Tensor) and given.layout is torch.strided:
+    if isinstance(given, torch.Tensor) and layout_of(given) is torch.strided:
         return torch.matmul, (given,)
     if isinstance(given, torch.Tensor):
         tensor = lt.SparseTensor.from_torch(given)

@@ -9,7 +9,7 @@ import torch
 
 from lacuna.errors import ArgumentError, ShapeError
 from lacuna.torch import SparseTensor, SparseTensorList
-from lacuna.torch.sparse import Places, assembled, values_of
+from lacuna.torch.sparse import Places, assembled, layout_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,8 +47,8 @@ def sparse_eye(
 
 def convert_coo_to_csr(sparse_coo_tensor: Tensor) -> Tensor:
     """A CSR tensor of a COO tensor, differentiable; entries of one place are summed."""
-    if sparse_coo_tensor.layout is not torch.sparse_coo:
-        raise ArgumentError(f"convert_coo_to_csr: the layout is {sparse_coo_tensor.layout}; it must be COO")
+    if layout_of(sparse_coo_tensor) is not torch.sparse_coo:
+        raise ArgumentError(f"convert_coo_to_csr: the layout is {layout_of(sparse_coo_tensor)}; it must be COO")
     return SparseTensor.from_torch(sparse_coo_tensor).to_sparse_csr()
 
 
@@ -68,14 +68,14 @@ def sparse_block_diag(*sparse_tensors: Tensor) -> Tensor:
     if not sparse_tensors:
         raise ArgumentError("sparse_block_diag: no matrices; give at least one")
     made = SparseTensorList.from_torch_sparse_list(sparse_tensors).to_block_diagonal()
-    return as_layout("sparse_block_diag", made, sparse_tensors[0].layout)
+    return as_layout("sparse_block_diag", made, layout_of(sparse_tensors[0]))
 
 
 def sparse_block_diag_split(sparse_block_diag_tensor: Tensor, *shapes: Sequence[int]) -> tuple[Tensor, ...]:
     """The matrices along the diagonal, of these shapes, differentiable."""
     tensor = SparseTensor.from_torch(sparse_block_diag_tensor)
     parts = SparseTensorList.from_block_diagonal(tensor, shapes)
-    return tuple(as_layout("sparse_block_diag_split", part, sparse_block_diag_tensor.layout) for part in parts)
+    return tuple(as_layout("sparse_block_diag_split", part, layout_of(sparse_block_diag_tensor)) for part in parts)
 
 
 def stack_csr(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
