@@ -79,6 +79,9 @@ int check_claimed(const char *what);
 /// skipped.
 void check_battery(int has_run);
 
+/// The counters of a backend's memory.
+lac_memory_stats check_memory(const char *backend);
+
 /// Blocks live now on host and devices, after caches that may drop what they hold have dropped it.
 long long check_live_blocks(void);
 
