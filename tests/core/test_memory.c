@@ -79,23 +79,23 @@ static void large_blocks_serve_sizes_a_quarter_smaller(lac_context *ctx) {
 
 static void live_and_peak_bytes_are_counted(lac_context *ctx) {
   (void)ctx;
-  lac_memory_stats before = check_memory("cpu");
+  lac_memory_stats before = memory_now("cpu");
   void *a = lac_alloc(1000);
   void *b = lac_alloc(500);
-  lac_memory_stats during = check_memory("cpu");
+  lac_memory_stats during = memory_now("cpu");
   CHECK_EQ(during.live_bytes - before.live_bytes, 1500);
   CHECK_EQ(during.live_blocks - before.live_blocks, 2);
   CHECK_EQ(during.allocations - before.allocations, 2);
   lac_memory_reset_peak("cpu");
   lac_free(b);
   lac_free(a);
-  lac_memory_stats after = check_memory("cpu");
+  lac_memory_stats after = memory_now("cpu");
   CHECK_EQ(after.live_bytes, before.live_bytes);
   CHECK_EQ(after.peak_bytes, during.live_bytes);
   CHECK(after.cached_bytes >= 1500);
   lac_memory_trim();
-  CHECK_EQ(check_memory("cpu").cached_bytes, 0);
-  CHECK_EQ(check_memory("abacus").live_bytes, 0);
+  CHECK_EQ(memory_now("cpu").cached_bytes, 0);
+  CHECK_EQ(memory_now("abacus").live_bytes, 0);
 }
 
 static void calloc_zeroes_recycled_blocks_and_refuses_overflow(lac_context *ctx) {
@@ -177,15 +177,15 @@ static void devices_are_counted_and_trimmed_too(lac_context *ctx) {
   (void)ctx;
   static lac_space fake = {.backend = "abacus", .cached = fake_cached, .trim = fake_trim};
   lac_memory_join(&fake);
-  CHECK_EQ(check_memory("abacus").cached_bytes, 5000);
-  int64_t host = check_memory("cpu").cached_bytes;
+  CHECK_EQ(memory_now("abacus").cached_bytes, 5000);
+  int64_t host = memory_now("cpu").cached_bytes;
   void *block = lac_alloc(700);
   lac_free(block);
-  CHECK(check_memory("cpu").cached_bytes >= host);
-  CHECK_EQ(check_memory("abacus").cached_bytes, 5000);
+  CHECK(memory_now("cpu").cached_bytes >= host);
+  CHECK_EQ(memory_now("abacus").cached_bytes, 5000);
   lac_memory_trim();
-  CHECK_EQ(check_memory("abacus").cached_bytes, 0);
-  CHECK_EQ(check_memory("cpu").cached_bytes, 0);
+  CHECK_EQ(memory_now("abacus").cached_bytes, 0);
+  CHECK_EQ(memory_now("cpu").cached_bytes, 0);
 }
 
 // A source that has nothing.

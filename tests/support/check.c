@@ -112,7 +112,7 @@ static int battery_ran, battery_left_out;
 
 void check_battery(int has_run) { ++*(has_run ? &battery_ran : &battery_left_out); }
 
-lac_memory_stats check_memory(const char *backend) {
+lac_memory_stats memory_now(const char *backend) {
   lac_context *ctx = NULL;
   lac_memory_stats stats = {.size = sizeof stats};
   CHECK_OK(lac_memory_get_stats(backend, &stats));
@@ -123,7 +123,7 @@ long long check_live_blocks(void) {
   lac_pattern_set_plan_budget(0);  // plans are a cache, not a leak
   lac_pattern_set_plan_budget(PLAN_BUDGET);
   if (check_ctx) lac_program_forget(check_ctx, NULL);  // and so are programs
-  return check_memory("cpu").live_blocks + check_memory("cuda").live_blocks;
+  return memory_now("cpu").live_blocks + memory_now("cuda").live_blocks;
 }
 
 static int run_one(check_test *test) {

@@ -80,7 +80,7 @@ int check_claimed(const char *what);
 void check_battery(int has_run);
 
 /// The counters of a backend's memory.
-lac_memory_stats check_memory(const char *backend);
+lac_memory_stats memory_now(const char *backend);
 
 /// Blocks live now on host and devices, after caches that may drop what they hold have dropped it.
 long long check_live_blocks(void);
