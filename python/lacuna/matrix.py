@@ -228,7 +228,9 @@ class Matrix:
 
         (p, a), (q, b) = self._single(), (other if isinstance(other, Matrix) else self.from_scipy(other))._single()
         if p.shape[1] != q.shape[0]:
-            raise ShapeError(f"matmul: {p.shape} times {q.shape}; the first must have as many columns as the second rows")
+            raise ShapeError(
+                f"matmul: {p.shape} times {q.shape}; the first must have as many columns as the second rows"
+            )
         return self._on(Structure(made_of("product", p, q)[0]), spgemm(p, a, q, b))
 
     def _single(self):
