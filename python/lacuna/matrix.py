@@ -129,7 +129,8 @@ class Matrix:
         values, blocks = asarray(values, who, "values"), self.pattern.blocks
         numbers = self.structure.count // (1 if self.structure.entries is None else blocks[0] * blocks[1])
         given = tuple(values.shape)
-        ends = (numbers,) if blocks == (1, 1) else (numbers, *(blocks if self.structure.origin is None else blocks[::-1]))
+        blocks = blocks if self.structure.origin is None else blocks[::-1]  # a transpose has the caller's values
+        ends = (numbers,) if blocks == (1, 1) else (numbers, *blocks)
         if given[max(len(given) - len(ends), 0) :] != ends:
             raise ShapeError(f"{who}: values have shape {given}; those of {self._words()} must end with {ends}")
         if computed(values.dtype) is None:
