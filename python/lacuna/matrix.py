@@ -72,7 +72,8 @@ class Matrix:
     @classmethod
     def from_csr(cls, values: ArrayLike, offsets: ArrayLike, columns: ArrayLike, shape: Sequence[int]) -> Matrix:
         """Of compressed rows: rows + 1 offsets; columns within a row may be unsorted and repeated."""
-        return cls(_known(Pattern.from_csr, "csr", (offsets, columns), ("offsets", "columns"), shape), values, "entries")
+        what = "offsets", "columns"
+        return cls(_known(Pattern.from_csr, "csr", (offsets, columns), what, shape), values, "entries")
 
     @classmethod
     def from_csc(cls, values: ArrayLike, offsets: ArrayLike, rows: ArrayLike, shape: Sequence[int]) -> Matrix:
