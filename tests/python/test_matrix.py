@@ -17,6 +17,13 @@ ROW, COL = rng.integers(0, N, COUNT), rng.integers(0, M, COUNT)  # unsorted, wit
 COL[:3], ROW[:3] = COL[5:8], ROW[5:8]
 
 
+@pytest.fixture(autouse=True)
+def forget():
+    """Patterns that are remembered would be found by other tests that make the same entries."""
+    yield
+    lacuna.forget_patterns()
+
+
 def numbers(*shape, dtype=float):
     made = rng.standard_normal(shape)
     return (made + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else made).astype(dtype)
