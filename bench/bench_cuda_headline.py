@@ -5,11 +5,26 @@
 
 poisson is the five-point matrix of a square; permuted the same with rows in random order; cube the seven-point matrix;
 lognormal and anisotropic squares with coefficients exp(2 N(0, 1)) of cells, and 0.01 along one axis. `+pairwise` behind
-a problem asks for that kind of multigrid ("anisotropic+pairwise:1000").
+a problem asks for that kind of multigrid ("anisotropic+pairwise:1000"), `+low` for low_memory=True, `+billion` for that
+with a tolerance of 1e-8 and without repetitions, as the square of 31 623 points a side is solved: its offsets have 64
+bits, its columns 32.
+
+Bytes an unknown are what the library has at its peak, the pattern's indices included, with the caller's values, b and
+x; beside them what the solver's report foresees. `+gradient` is a backward by all values and b: its seconds, set-ups,
+and bytes with the gradient; and a refresh: the time of a solve of other values by the same solver, less that of a solve
+of the same values again.
 
 Every repetition makes a new solver of new values: set-up is included, and nothing is kept but the memory pool and
-loaded modules. The right-hand side is random, the tolerance 1e-10 of the true residual, which is computed again in f64.
-Beside it what others took on such a card when we ran them: torch-sla's CG with Jacobi, AmgX 2.5 with aggregation.
+loaded modules. The right-hand side is random, or A times ones behind `+ones`, which some methods find easy; the
+tolerance is 1e-10 of the true residual, which is computed again in f64. The error of x is that relative to ones, else
+relative to an x that is corrected by one more solve. Beside it what others took on such a card when we ran them:
+torch-sla's CG with Jacobi, AmgX 2.5 with aggregation.
+
+Up to LACUNA_PEERS_MOST unknowns (default 1 100 000; 0: none) peers solve the same system in the same run: CG with
+Jacobi as torch-sla has it, in torch, and CuPy's and JAX's; and cuDSS, called directly, where there is one.
+
+The last thing is a picture of seconds by unknowns, LACUNA_HEADLINE_PNG (default: headline.png beside the rows), of this
+run's squares and the figures of others.
 """
 
 import json
@@ -17,17 +32,28 @@ import os
 import sys
 import time
 
+os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")  # a card that is nearly full
+
 import torch
 
 import lacuna
 import lacuna.torch as lt
 from lacuna._core import lib
+from bench_cuda_direct import SPD, directly, find_cudss
+from peers.cuda_cg import PEERS
+from plot import plot
 from support import ROWS
 
 # side: (bar in seconds, torch-sla's CG with Jacobi, AmgX 2.5), None where there is no figure
 SIZES = {100: (0.0025, 0.035, 0.0187), 1000: (0.009, 0.315, 0.0909), 4000: (0.090, 9.86, 1.04),
          13000: (0.50, 300.6, 7.15), 20000: (1.3, None, None)}  # fmt: skip
-BYTES_BAR = 160  # an unknown, at 169M
+BYTES_BARS = {"poisson": 160, "poisson+low": 145}  # an unknown, at 169M
+REFRESH_BAR, BACKWARD_BAR = 0.025, 1.1  # seconds; of the forward; at 169M
+BILLION = 31623
+PAPER = {100: 0.020, 1000: 0.190, 4000: 7.3, 13000: 224, 20000: 331}  # torch-sla's, to about 1e-6; the last on 3 cards
+POINTS = {"Lacuna": []}  # of the picture
+PEERS_MOST = int(os.environ.get("LACUNA_PEERS_MOST", "1100000"))
+PICTURE = os.environ.get("LACUNA_HEADLINE_PNG", os.path.join(os.path.dirname(ROWS), "headline.png"))
 BARS = {"permuted": {4000: 0.30}, "cube": {400: 0.6}, "lognormal": {4000: 0.4}, "anisotropic": {4000: 0.4}}
 
 
@@ -66,6 +92,31 @@ def stencil(shape, coefficients=None, stretch=None):
     return offsets.int() if offsets[-1] < 2**31 else offsets, columns, values
 
 
+def square(side, rows=1 << 11):
+    """The five-point matrix of a square, made some rows of points at a time: what is made takes hardly more memory than
+    what it is."""
+    n, wide = side * side, torch.int64 if 5 * side * side >= 2**31 else torch.int32
+    nnz = n + 4 * side * (side - 1)
+    offsets = torch.zeros(n + 1, dtype=wide, device="cuda")
+    columns = torch.empty(nnz, dtype=torch.int32, device="cuda")
+    values = torch.empty(nnz, dtype=torch.float64, device="cuda")
+    away = torch.tensor([-side, -1, 0, 1, side], dtype=torch.int32, device="cuda")
+    begin, x = 0, torch.arange(side, device="cuda")
+    for top in range(0, side, rows):
+        y = torch.arange(top, min(top + rows, side), device="cuda")[:, None].expand(-1, side)
+        there = torch.stack([y > 0, (x > 0).expand_as(y), y >= 0, (x < side - 1).expand_as(y), y < side - 1], -1)
+        i = (y * side + x).int()
+        first, last = top * side, top * side + i.numel()
+        part = (i[..., None] + away)[there]
+        end = begin + part.numel()
+        columns[begin:end] = part
+        values[begin:end] = torch.where(part == i[..., None].expand_as(there)[there], 4.0, -1.0)
+        offsets[first + 1 : last + 1] = there.sum(-1).view(-1).cumsum(0) + begin
+        begin = end
+    assert begin == nnz
+    return offsets, columns, values
+
+
 def permuted(offsets, columns, values):
     """The same matrix with rows and columns in another order, at random."""
     n = offsets.numel() - 1
@@ -87,7 +138,7 @@ def matrix(problem, side):
         return stencil((side, side), torch.exp(2 * torch.randn(side, side, dtype=torch.float64, device="cuda")))
     if problem == "anisotropic":
         return stencil((side, side), stretch=(1.0, 0.01))
-    return stencil((side, side))
+    return square(side)
 
 
 def timed(call):
@@ -102,13 +153,13 @@ def measured(p, a, b, repeats, options):
     """The best of some: seconds, those of a solve with the factor that is there, residual, report, bytes."""
     best = None
     for k in range(repeats):
-        values = a * (1 + k)  # new numbers each time
+        values = a * (1 + k) if repeats > 1 else a  # new numbers each time
         solvers = []
         lib.lac_memory_reset_peak(b"cuda")
         seconds, x = timed(lambda: lt.solve(solvers.append(lacuna.Solver(p, **options)) or solvers[0], values, b))
         # What the library has, indices of the matrix included, and the caller's values, b and x.
         taken = lacuna.memory_stats("cuda")["peak_bytes"] + 8 * (a.numel() + 2 * b.numel())
-        residual = ((lt.spmm(p, values, x) - b).norm() / b.norm()).item()
+        residual = (lt.spmm(p, values, x).sub_(b).norm() / b.norm()).item()
         again, _ = timed(lambda: lt.solve(solvers[0], values, b))
         if best is None or seconds < best[0]:
             best = (seconds, again, residual, dict(solvers[0].report), max(taken, best[4] if best else 0))
@@ -122,33 +173,147 @@ def iterations(p, a, b, options):
     return max(seen)
 
 
+def error_of(p, a, b, options, is_ones):
+    """The error of x: relative to ones, or to an x that one more solve has corrected."""
+    solver = lacuna.Solver(p, **options)
+    x = lt.solve(solver, a, b)
+    wrong = x - 1 if is_ones else lt.solve(solver, a, b - lt.spmm(p, a, x))
+    return (wrong.norm() / x.norm()).item()
+
+
+def right_hand_side(p, a, kind):
+    n = p.shape[0]
+    if kind == "ones":
+        return lt.spmm(p, a, torch.ones(n, 1, dtype=torch.float64, device="cuda"))
+    return torch.randn(n, 1, dtype=torch.float64, device="cuda")
+
+
+def beside(name, side, b, ours):
+    """What peers take for the same system."""
+    problem, _, kind = name.partition("+")
+    if kind not in ("", "ones") or b.numel() > PEERS_MOST:
+        return
+    torch.manual_seed(side)
+    offsets, columns, a = matrix(problem, side)
+    pattern = lacuna.Pattern.from_csr(offsets, columns, (b.numel(),) * 2)
+    for peer, solve in PEERS.items():
+        try:
+            timed(lambda solve=solve: solve(offsets, columns, a, b, 1e-2))  # its modules and plans
+            seconds, (x, steps) = timed(lambda solve=solve: solve(offsets, columns, a, b, 1e-10))
+        except Exception as error:  # whatever a peer raises is its line
+            print(f"    {peer}: {type(error).__name__}: {str(error)[:150]}", flush=True)
+            continue
+        residual = ((lt.spmm(pattern, a, x) - b).norm() / b.norm()).item()
+        print(f"    {peer}: {seconds * 1e3:.1f} ms, {seconds / ours:.0f} times ours, {steps or 'unknown'} iterations, "
+              f"residual {residual:.1e}", flush=True)  # fmt: skip
+        if name == "poisson":
+            POINTS.setdefault(f"{peer}, this run", []).append((b.numel(), seconds))
+    library = find_cudss()
+    if library:
+        (analysed, factored, solved), _ = directly(library, (offsets, columns, a), SPD, 1)
+        seconds = analysed + factored + solved
+        print(f"    cuDSS: {seconds * 1e3:.1f} ms, {seconds / ours:.0f} times ours ({factored * 1e3:.1f} + "
+              f"{solved * 1e3:.1f} without the analysis)", flush=True)  # fmt: skip
+        if name == "poisson":
+            POINTS.setdefault("cuDSS, this run", []).append((b.numel(), seconds))
+
+
+def picture():
+    """Seconds by unknowns: of this run, and what others took on such a card."""
+    figures = {"torch-sla, run by us": 1, "AmgX 2.5, run by us": 2}
+    for name, place in figures.items():
+        POINTS[name] = [(side * side, f[place]) for side, f in SIZES.items() if f[place]]
+    POINTS["torch-sla, its paper"] = [(side * side, seconds) for side, seconds in PAPER.items()]
+    plot(PICTURE, "2-D Poisson, f64, random b, set-up included, one H200", "unknowns", "seconds", POINTS)
+    print(f"the picture: {PICTURE}")
+
+
+def derivative(p, a, b, options):
+    """Seconds of a forward and of its backward by all values and b; set-ups, bytes with the gradient; seconds of a
+    refresh."""
+    solver, b = lacuna.Solver(p, **options), b.detach().requires_grad_()
+    a = (a * 1.5).requires_grad_()
+    bar = torch.randn_like(b)
+    lib.lac_memory_reset_peak(b"cuda")
+    forward, x = timed(lambda: lt.solve(solver, a, b))
+    backward, _ = timed(lambda: x.backward(bar))
+    taken = lacuna.memory_stats("cuda")["peak_bytes"] + 8 * (2 * a.numel() + 4 * b.numel())
+    setups = solver.report["setups"], solver.report["refreshes"]
+    del x, bar
+    a.grad = b.grad = None
+    best = (float("inf"),) * 3
+    for k in range(3):  # the first takes memory that the pool then has
+        again = a.detach() * (2 + k)
+        both, _ = timed(lambda: lt.solve(solver, again, b.detach()))
+        alone, _ = timed(lambda: lt.solve(solver, again, b.detach()))
+        best = min(best, (both - alone, both, alone))
+    return forward, backward, setups, taken, *best[1:], best[0]
+
+
 def row(name, side, repeats):
     problem, _, kind = name.partition("+")
     bar, sla, amgx = SIZES.get(side, (None,) * 3) if problem == "poisson" else (BARS[problem].get(side), None, None)
-    options = {"rtol": 1e-10}
-    if kind:
+    options = {"rtol": 1e-8 if kind == "billion" else 1e-10}
+    if kind in ("low", "billion"):
+        options["low_memory"] = True
+    elif kind and kind not in ("gradient", "ones"):
         options |= {"method": "flexible_cg", "preconditioner": "multigrid", "multigrid": kind}
     torch.manual_seed(side)
     offsets, columns, a = matrix(problem, side)
+    torch.cuda.empty_cache()
     n = offsets.numel() - 1
     p = lacuna.Pattern.from_csr(offsets, columns, (n, n))
     del offsets, columns
     torch.cuda.empty_cache()
-    b = torch.randn(n, 1, dtype=torch.float64, device="cuda")
-    seconds, again, residual, report, taken = measured(p, a, b, repeats, options)
+    b = right_hand_side(p, a, kind)
+    if kind == "gradient":
+        return gradient_row(name, side, n, derivative(p, a, b, options))
+    seconds, again, residual, report, taken = measured(p, a, b, 1 if kind == "billion" else repeats, options)
     peak, steps = taken / n, iterations(p, a, b, options)
-    passed = residual <= 1e-10 and (bar is None or seconds <= bar)
-    if problem == "poisson" and side == 13000:
-        passed = passed and peak <= BYTES_BAR
+    error = None if kind == "billion" else error_of(p, a, b, options, kind == "ones")
+    passed = residual <= options["rtol"] and (bar is None or kind or seconds <= bar)
+    if side == 13000 and name in BYTES_BARS:
+        passed = passed and peak <= BYTES_BARS[name]
     others = f"; torch-sla {sla or '-'} s, AmgX {amgx or '-'} s" if problem == "poisson" else ""
     print(f"{name:21s} {n / 1e6:8.2f}M {seconds * 1e3:10.2f} ms ({again * 1e3:.2f} without set-up), "
-          f"bar {bar * 1e3 if bar else '-'}, {steps} iterations, residual {residual:.1e}, {peak:.0f} bytes an "
-          f"unknown{others}; {report['method']}", flush=True)  # fmt: skip
+          f"bar {bar * 1e3 if bar else '-'}, {steps} iterations, residual {residual:.1e}, error {error or 0:.1e}, "
+          f"{peak:.0f} bytes an unknown, foreseen {foreseen(report) / n + 16 + bytes_of(p) / n:.0f}{others}; "
+          f"{report['method']}",
+          flush=True)  # fmt: skip
     title = name.replace("poisson", "poisson-2d")
     made = {"bench": "cuda_headline", "row": f"{title}-{side}", "pass": passed, "n": n, "dtype": "f64",
             "device": "cuda", "ours_s": seconds, "solve_s": again, "iterations": steps, "peer": "torch-sla",
             "peer_s": sla, "ratio": sla / seconds if sla else None, "residual": residual,
-            "bytes_per_unknown": peak}  # fmt: skip
+            "error": error, "bytes_per_unknown": peak}  # fmt: skip
+    with open(ROWS, "a") as file:
+        file.write(json.dumps(made) + "\n")
+    if name == "poisson":
+        POINTS["Lacuna"].append((n, seconds))
+    del a, p
+    beside(name, side, b, seconds)
+    return passed
+
+
+def foreseen(report):
+    """What the library takes at its peak besides the matrix, b and x, as the solver's report has it."""
+    return report["factor_bytes"] + max(report["work_bytes"], report["solve_bytes"])
+
+
+def bytes_of(p):
+    wide = 8 if p.width.startswith("64") else 4
+    return wide * (p.shape[0] + 1) + (4 if p.width.endswith("32") else 8) * p.nnz + 8 * p.nnz
+
+
+def gradient_row(name, side, n, figures):
+    forward, backward, setups, taken, both, alone, refresh = figures
+    passed = setups == (1, 0) and (side != 13000 or backward <= BACKWARD_BAR * forward and refresh <= REFRESH_BAR)
+    print(f"{name:21s} {n / 1e6:8.2f}M forward {forward * 1e3:.1f} ms, backward {backward * 1e3:.1f} ms "
+          f"({backward / forward:.2f}, bar {BACKWARD_BAR}), set-ups {setups}, {taken / n:.0f} bytes an unknown with "
+          f"the gradient; other values {both * 1e3:.1f} ms, solve alone {alone * 1e3:.1f} ms, so a refresh "
+          f"{refresh * 1e3:.1f} ms (bar {REFRESH_BAR * 1e3:.0f})", flush=True)  # fmt: skip
+    made = {"bench": "cuda_headline", "row": f"{name}-{side}".replace("poisson", "poisson-2d"), "pass": passed, "n": n,
+            "dtype": "f64", "device": "cuda", "ours_s": backward, "ratio": backward / forward,
+            "refresh_s": refresh, "bytes_per_unknown": taken / n}  # fmt: skip
     with open(ROWS, "a") as file:
         file.write(json.dumps(made) + "\n")
     return passed
@@ -159,10 +324,13 @@ def main():
         sys.exit("skip: no CUDA device")
     sides = os.environ.get("LACUNA_SIDES", "100 1000 4000 13000").split()
     wanted = [f"poisson:{side}" for side in sides] + [f"{name}:{s}" for name, bars in BARS.items() for s in bars]
+    wanted += [f"{name}:1000" for name in ("poisson+ones", "permuted", "lognormal", "anisotropic")] + ["cube:100"]
+    wanted += ["poisson+low:13000", "poisson+gradient:13000", f"poisson+billion:{BILLION}"]
     passed = []
     for name, side in (one.split(":") for one in sys.argv[1:] or wanted):
         passed.append(row(name, int(side), 5 if name == "poisson" and int(side) <= 4000 else 3))
         torch.cuda.empty_cache()
+    picture()
     print("every bar holds" if all(passed) else "a bar is missed")
     sys.exit(not all(passed))
 

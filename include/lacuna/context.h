@@ -78,8 +78,18 @@ LAC_API int lac_context_threads(const lac_context *ctx);
 /// lac_context_synchronize under each.
 LAC_API lac_status lac_context_set_stream(lac_context *ctx, void *stream);
 
-/// Wait until all work that was started through this context is done, and report errors of the device.
+/// Wait until all work that was started through this context is done, and report errors of the device and of values.
 LAC_API lac_status lac_context_synchronize(lac_context *ctx);
+
+/// Let errors of values belong to the device instead of the context: where threads take turns in one computation, each
+/// through its own context, whichever calls next raises the error. Contexts that share errors share them with all such
+/// contexts of their device. The CPU raises errors of values within the call.
+///
+/// On a CUDA device an error that depends on values (a zero pivot, a singular matrix) is found after its call has
+/// returned: the results of that call are NaN, and the error comes out, once, of the next operator, program or solve
+/// that is called through the context, of reading an array, or of lac_context_synchronize, in the words that name the
+/// operator and the place. The first error wins; calls that were made before it came out raise no other.
+LAC_API lac_status lac_context_share_errors(lac_context *ctx);
 
 /// The names of the backends that are here, separated by spaces: "cpu", or "cpu cuda" where liblacuna_cuda.so can be
 /// loaded, with or without a device. Ownership: borrowed until the next call by this thread.

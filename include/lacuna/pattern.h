@@ -80,7 +80,8 @@ LAC_API lac_status lac_pattern_from_csr(lac_context *ctx, int64_t rows, int64_t 
                                         const void *offsets, const void *columns, lac_width width, lac_pattern **out,
                                         lac_map **entries);
 
-/// Make a pattern from coordinates, or from compressed rows, that lie in the memory space of the context. On a CUDA
+/// Make a pattern from coordinates, from compressed rows, or from compressed columns (as lac_pattern_from_csc takes
+/// them), that lie in the memory space of the context. On a CUDA
 /// device the indices are read and sorted there, and the pattern and its map are made there; only a few counts are
 /// copied to the host. Indices that algorithms on the host need later are copied then, once.
 /// Ownership: the indices belong to the context's stream, and are not used after the call.
@@ -90,6 +91,9 @@ LAC_API lac_status lac_pattern_from_coo_on(lac_context *ctx, int64_t rows, int64
                                            lac_pattern **out, lac_map **entries);
 LAC_API lac_status lac_pattern_from_csr_on(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type,
                                            const void *offsets, const void *columns, lac_width width, lac_pattern **out,
+                                           lac_map **entries);
+LAC_API lac_status lac_pattern_from_csc_on(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type,
+                                           const void *offsets, const void *rows_of, lac_width width, lac_pattern **out,
                                            lac_map **entries);
 
 /// Make a pattern from compressed columns: cols + 1 offsets. Rows within a column may be unsorted and repeated.

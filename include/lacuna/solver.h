@@ -22,6 +22,7 @@
 ///     "block_lu"      the same for many strong components: the diagonal blocks of the block triangular form alone
 ///     "column_lu"     what fills in little: column by column in an order known beforehand, threshold pivoting
 ///     "pivoting_lu"   any square matrix: threshold partial pivoting, column by column; slow and safe
+///     "batched"       many small matrices at once, on a device: LU on the diagonal, measured; others where it fails
 ///     "cg"            Krylov: Hermitian positive definite; flexible where the preconditioner varies
 ///     "flexible_cg"   the same, flexible from the start
 ///     "minres"        Krylov: Hermitian, indefinite too

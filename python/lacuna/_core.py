@@ -165,6 +165,7 @@ class Context:
         self.c = ffi.gc(out[0], _closer())
         self.stream, self.tables = 0, []
         lib.lac_context_set_interrupt(self.c, _interrupt, ffi.NULL)
+        lib.lac_context_share_errors(self.c)  # a gradient is computed in a thread that the caller never sees
         self.asked, self.most = None, 1 if _forked else lib.lac_context_threads(self.c)
         self.set_threads(self.most)
 

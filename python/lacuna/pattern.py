@@ -111,9 +111,10 @@ class Pattern(Handle):
 
     @classmethod
     def from_csc(cls, offsets: ArrayLike, rows: ArrayLike, shape: Sequence[int], width: Width = "auto") -> Pattern:
-        """From compressed columns."""
-        indices = _indices(offsets, rows, ("offsets", "indices"))
-        return cls._compressed(lib.lac_pattern_from_csc, *indices, shape, 1, "from_csc", width)
+        """From compressed columns. CUDA tensors stay on their device."""
+        *indices, ctx = _placed_indices(offsets, rows, ("offsets", "indices"))
+        function = lib.lac_pattern_from_csc_on if ctx else lib.lac_pattern_from_csc
+        return cls._compressed(function, *indices, shape, 1, "from_csc", width, ctx)
 
     @classmethod
     def from_bsr(

@@ -81,14 +81,15 @@ class Solver(Handle):
     """The analysis of a pattern. It keeps the factors of values that it has just seen and knows them again.
 
     method: "auto" (the cheapest that fits the pattern and the values), "direct" (the same without iterating), or by
-    name "diagonal", "triangular", "banded", "cholesky", "ldlt", "lu", "block_lu", "column_lu", "pivoting_lu", or an
-    engine where it is installed: "cholmod", "umfpack", "klu", "mumps". ordering: "auto", "amd", "metis" (nested
-    dissection, where METIS is installed), "natural". A system that is singular to working precision is a SingularError:
-    give its null_space, or add to its diagonal; accept_singular=True takes what comes, with an AccuracyWarning. Values
-    count as Hermitian where a_ij and conj(a_ji) differ by 8 roundings of the larger or of the root of |a_ii a_jj|;
-    assume_hermitian=True says that they are. A factorisation that is foreseen to need more than max_bytes (0: what the
-    machine has free) is refused; "auto" iterates instead on what is suited for it. Zero is the default of every number;
-    keep_bytes=-1 keeps no factor, pivot_tolerance=-1 takes any diagonal as pivot.
+    name "diagonal", "triangular", "banded", "cholesky", "ldlt", "lu", "block_lu", "column_lu", "pivoting_lu",
+    "batched" (small matrices, many of them, on a CUDA device), or an engine where it is installed: "cholmod",
+    "umfpack", "klu", "mumps", "cudss". ordering: "auto", "amd", "metis" (nested dissection, where METIS is
+    installed), "natural". A system that is singular to working precision is a SingularError: give its null_space,
+    or add to its diagonal; accept_singular=True takes what comes, with an AccuracyWarning. Values count as
+    Hermitian where a_ij and conj(a_ji) differ by 8 roundings of the larger or of the root of |a_ii a_jj|;
+    assume_hermitian=True says that they are. A factorisation that is foreseen to need more than max_bytes (0: what
+    the machine has free) is refused; "auto" iterates instead on what is suited for it. Zero is the default of every
+    number; keep_bytes=-1 keeps no factor, pivot_tolerance=-1 takes any diagonal as pivot.
 
     Or one that iterates until |b - A x| <= max(rtol |b|, atol) (neither given: rtol=1e-10, in single precision 1e-5):
     "cg", "flexible_cg", "bicgstab", "gmres", "flexible_gmres", "minres", and for matrices of any shape "lsmr", "lsqr".

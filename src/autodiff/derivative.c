@@ -55,6 +55,7 @@ lac_status lac_sweep_open(lac_tape *tape, lac_graph_mode mode, const char *name,
   out->had_failed = tape->status != LAC_OK;
   out->heap = out->table = NULL;
   LAC_TRY(lac_tape_status(tape));
+  if (!lac_tape_is_written(tape)) LAC_TRY(lac_context_faults(ctx));
   LAC_CHECK(mode == LAC_GRAPH_NONE || mode == LAC_GRAPH_CREATE, LAC_ERR_ARG,
             "%s: mode is LAC_GRAPH_NONE or LAC_GRAPH_CREATE, not %d", name, (int)mode);
   LAC_CHECK(tape->mode != TAPE_RUN, LAC_ERR_ARG, "%s: the tape does not record; create it with LAC_TAPE_RECORD", name);

@@ -286,6 +286,7 @@ lac_status lac_program_run(lac_context *ctx, const lac_program *program, const v
   run_borrowed few[RUN_PORTS], *ports = few, *many = NULL;
 
   LAC_CHECK_CONTEXT();
+  LAC_TRY(lac_context_faults(ctx));
   ctx->agreed = false;
   LAC_CHECK(program && (in || !program->inputs) && (out || !program->results), LAC_ERR_ARG,
             "lac_program_run: program, in or out is NULL");

@@ -187,7 +187,8 @@ lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac_var *in
     goto done;
   }
 
-  status = tape_take_inputs(tape, call, in);
+  if (!lac_tape_is_written(tape)) status = lac_context_faults(ctx);
+  if (status == LAC_OK) status = tape_take_inputs(tape, call, in);
   if (status == LAC_OK) status = lac_call_infer(call);
   if (status == LAC_OK) tape_use_given(tape, call);
   if (!lac_tape_is_written(tape)) status = lac_call_run(call, status);

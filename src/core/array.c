@@ -285,11 +285,19 @@ int64_t lac_array_version(const lac_array *array) {
   return array ? atomic_load_explicit(&array->storage->version, memory_order_relaxed) : 0;
 }
 
-lac_status lac_array_read(lac_context *ctx, const lac_array *array, void *host) {
+lac_status lac_array_fetch(lac_context *ctx, const lac_array *array, void *host) {
   lac_status status = LAC_OK;
   LAC_TRY(array_here(ctx, "lac_array_read", array));
   LAC_CHECK(host || array->count == 0, LAC_ERR_ARG, "lac_array_read: host is NULL");
   if (array->count) LAC_TRY(array_download(ctx, array, host));
+done:
+  return status;
+}
+
+lac_status lac_array_read(lac_context *ctx, const lac_array *array, void *host) {
+  lac_status status = LAC_OK;
+  LAC_TRY(lac_array_fetch(ctx, array, host));
+  LAC_TRY(lac_context_faults(ctx));  // what filled the array is over: its errors are known
 done:
   return status;
 }

@@ -37,6 +37,10 @@ lac_status lac_array_make(lac_context *ctx, const lac_meta *meta, lac_array **ou
 /// An array of a given meta over memory that lies on the context's device.
 lac_status lac_array_wrap(lac_context *ctx, const lac_meta *meta, void *data, lac_array **out);
 
+/// lac_array_read for the library's own decisions: an error of values that an earlier call left is not raised here,
+/// where it would be taken for one of what goes on.
+lac_status lac_array_fetch(lac_context *ctx, const lac_array *array, void *host);
+
 /// True when the caller is the only holder of the array and its memory: it may be written in place.
 bool lac_array_is_sole(const lac_array *array);
 

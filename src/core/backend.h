@@ -28,6 +28,11 @@ struct lac_backend {
 
   const lac_kernels *kernels;              // kernels/kernels.h
   const lac_structure_kernels *structure;  // patterns where their indices lie; NULL: on the host
+
+  // -- errors of values ----------------------------------------------------------------------------------------------
+  /// As lac_context_faults and lac_context_share_errors say; NULL: kernels run within their calls.
+  lac_status (*faults)(lac_context *ctx);
+  void (*share_faults)(lac_context *ctx);
 };
 
 /// A backend by its name (backends/backends.def), loaded where it is a plug-in; NULL: it is not here.

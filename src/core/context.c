@@ -153,6 +153,17 @@ lac_status lac_context_synchronize(lac_context *ctx) {
   lac_status status = LAC_OK;
   LAC_CHECK_CONTEXT();
   LAC_TRY(ctx->backend->synchronize(ctx));
+  LAC_TRY(lac_context_faults(ctx));
+done:
+  return status;
+}
+
+lac_status lac_context_faults(lac_context *ctx) { return ctx->backend->faults ? ctx->backend->faults(ctx) : LAC_OK; }
+
+lac_status lac_context_share_errors(lac_context *ctx) {
+  lac_status status = LAC_OK;
+  LAC_CHECK_CONTEXT();
+  if (ctx->backend->share_faults) ctx->backend->share_faults(ctx);
 done:
   return status;
 }

@@ -80,6 +80,11 @@ lac_status lac_context_host(lac_context *ctx, lac_context **out);
 /// Add a function to the trace of the current error; returns `status`.
 lac_status lac_context_pass(lac_context *ctx, lac_status status, const char *function);
 
+/// Raise an error of values that kernels have noted since the last one was raised (core/fault.h): among the first lines
+/// of what users call, and the last of what waits for the device. Never waits. The library's own calls do not ask: they
+/// would take an earlier error for one of theirs.
+lac_status lac_context_faults(lac_context *ctx);
+
 // Both macros expect `ctx`, `status` and a label `done:` that frees owned locals, which are NULL before the first
 // macro.
 

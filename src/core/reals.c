@@ -17,7 +17,7 @@ lac_status lac_reals_read(lac_context *ctx, const lac_array *array, double *out)
   char *host = NULL;
 
   LAC_ALLOC(host, lac_array_bytes(array));
-  LAC_TRY(lac_array_read(ctx, array, host));
+  LAC_TRY(lac_array_fetch(ctx, array, host));
   reals_load[array->meta.dtype](array->count, host, out);
 done:
   lac_free(host);

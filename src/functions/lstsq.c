@@ -94,7 +94,7 @@ static lac_status lstsq_solve(lac_tape *tape, const lac_solver *solver, const ls
 
   LAC_TRY(lac_tape_status(tape));
   if (values)
-    LAC_TRY(lac_rank_judge(ctx, &attrs, lac_core_of(solver), lac_solver_factor(ctx, solver, values, &factor)));
+    LAC_TRY(lac_rank_judge(ctx, &attrs, lac_core_of(solver), lac_solver_take_factor(ctx, solver, values, &factor)));
   *out = lac_emit_solve(tape, factor ? (const void *)factor : solver, &attrs, k, right);
   LAC_TRY(lac_tape_status(tape));
 done:

@@ -16,11 +16,13 @@
 
 #include "core/array_impl.h"
 #include "core/backend.h"
+#include "core/fault.h"
 #include "kernels/arrays.h"
 #include "kernels/columns.h"
 #include "core/pattern/format_impl.h"
 #include "core/pattern/pattern_impl.h"
 #include "kernels/claims.h"
+#include "kernels/listed.h"
 #include "kernels/survey.h"
 
 /// What `segment` makes of each group of a map. Ties: 1 / n for each of the n extremes of a group, 0 for the others.

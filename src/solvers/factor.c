@@ -172,6 +172,7 @@ lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like, const l
   lac_linear a;
 
   LAC_CHECK_CONTEXT();
+  LAC_TRY(lac_context_faults(ctx));
   LAC_CHECK(out, LAC_ERR_ARG, "lac_factor_refactor: out is NULL");
   LAC_CHECK(like, LAC_ERR_ARG, "lac_factor_refactor: the factor is NULL");
   LAC_TRY(lac_solver_require_here(ctx, "lac_factor_refactor", "values", values));

@@ -177,7 +177,7 @@ static lac_status options_require_finite(lac_context *ctx, const char *name, con
   char *host = NULL;
 
   LAC_ALLOC(host, (size_t)columns->count * lac_dtype_size(columns->meta.dtype) + 1);
-  LAC_TRY(lac_array_read(ctx, columns, host));
+  LAC_TRY(lac_array_fetch(ctx, columns, host));
   for (int64_t i = 0; i < columns->count; i++) {
     c128 number = lac_number_get(columns->meta.dtype, host, i);
     LAC_CHECK(isfinite(creal(number)) && isfinite(cimag(number)), LAC_ERR_NONFINITE,

@@ -141,6 +141,7 @@ lac_status lac_solve_products(lac_context *ctx, lac_apply product, void *data, c
   double begin = lac_seconds();
 
   LAC_CHECK_CONTEXT();
+  LAC_TRY(lac_context_faults(ctx));
   LAC_TRY(products_check(ctx, product, b, x0, x, report));
   LAC_TRY(lac_options_take(ctx, "lac_solve_products", options, &chosen));
   LAC_TRY(lac_products_take_options(ctx, "lac_solve_products", &chosen));

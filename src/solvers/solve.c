@@ -84,6 +84,7 @@ lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, const la
   lac_status status = LAC_OK;
 
   LAC_CHECK_CONTEXT();
+  LAC_TRY(lac_context_faults(ctx));
   LAC_TRY(lac_factor_solve_job(ctx, factor, (lac_solve_job){.form = op, .b = b, .x = x}));
 done:
   return status;
@@ -158,6 +159,7 @@ lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, const 
   lac_solve_job job = {.form = op, .only_reports = true, .wants_residual = true, .b = b, .x0 = x0, .x = x};
 
   LAC_CHECK_CONTEXT();
+  LAC_TRY(lac_context_faults(ctx));
   if (report) LAC_TRY(lac_sized_check(ctx, "lac_factor_iterate", LAC_SOLVE_REPORT, report));
   LAC_TRY(lac_factor_fit(ctx, "lac_factor_iterate", factor, op, b, x, &batch));
   LAC_TRY(lac_solve_check_start(ctx, "lac_factor_iterate", x0, x));
@@ -191,7 +193,7 @@ static lac_status solve_read_number(lac_context *ctx, const lac_array *array, c1
   lac_status status = LAC_OK;
   c128 room = 0;
 
-  LAC_TRY(lac_array_read(ctx, array, &room));
+  LAC_TRY(lac_array_fetch(ctx, array, &room));
   *out = lac_number_get(array->meta.dtype, &room, 0);
 done:
   return status;

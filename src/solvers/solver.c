@@ -133,14 +133,14 @@ done:
   return status;
 }
 
-lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values, lac_factor **out) {
+lac_status lac_solver_take_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values,
+                                  lac_factor **out) {
   lac_status status = LAC_OK;
   lac_solver *keeper = (lac_solver *)solver;  // what it keeps changes under its lock; what it is does not
   lac_factor *factor = NULL;
   lac_array *flat = NULL;
   lac_identity identity;
 
-  LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_factor: out is NULL");
   LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_factor: the solver is NULL");
   LAC_TRY(lac_solver_require_here(ctx, "lac_solver_factor", "values", values));
@@ -154,5 +154,15 @@ lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const l
   *out = factor, factor = NULL;
 done:
   lac_array_destroy(&flat);
+  return status;
+}
+
+lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values, lac_factor **out) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK_CONTEXT();
+  LAC_TRY(lac_context_faults(ctx));
+  LAC_TRY(lac_solver_take_factor(ctx, solver, values, out));
+done:
   return status;
 }

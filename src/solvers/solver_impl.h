@@ -316,6 +316,10 @@ void lac_solve_name(const lac_factor *factor, lac_solve_report *report);
 lac_status lac_factor_measure(lac_context *ctx, const lac_factor *factor, const lac_solve_job *job,
                               lac_solve_report *report);
 
+/// lac_solver_factor for the library's own calls: errors of values that earlier calls left are not raised here.
+lac_status lac_solver_take_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values,
+                                  lac_factor **out);
+
 /// A solver by options that lac_options_take has settled (options.h).
 lac_status lac_solver_make(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
                            lac_solver **out);

@@ -36,7 +36,7 @@ static lac_status travel_down(lac_context *ctx, lac_context *host, const lac_arr
 
   if (!array) goto done;
   LAC_TRY(travel_pass(ctx, host, lac_array_make(host, &array->meta, &made)));
-  LAC_TRY(lac_array_read(ctx, array, lac_array_edit(made)));
+  LAC_TRY(lac_array_fetch(ctx, array, lac_array_edit(made)));
   *out = made, made = NULL;
 done:
   lac_array_destroy(&made);

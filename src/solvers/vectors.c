@@ -17,7 +17,7 @@ static lac_status norms_reduced(lac_context *ctx, const lac_array *x, double *no
   LAC_TRY(lac_array_create(ctx, real, 2, (int64_t[]){x->meta.shape[0], x->meta.shape[2]}, &sums));
   LAC_ALLOC(host, sums->count);
   LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_NORM, x, 1u << 1, sums));
-  LAC_TRY(lac_array_read(ctx, sums, host));
+  LAC_TRY(lac_array_fetch(ctx, sums, host));
   for (int64_t i = 0; i < sums->count; ++i) norms[i] = creal(lac_number_get(real, host, i));
 done:
   lac_free(host);
@@ -32,7 +32,7 @@ static lac_status norms_copied(lac_context *ctx, const lac_array *x, double *nor
   char *host = NULL;
 
   LAC_ALLOC(host, x->count * (int64_t)lac_dtype_size(dtype));
-  LAC_TRY(lac_array_read(ctx, x, host));
+  LAC_TRY(lac_array_fetch(ctx, x, host));
   for (int64_t i = 0; i < items * k; ++i) norms[i] = 0;
   for (int64_t i = 0; i < x->count; ++i) {
     c128 number = lac_number_get(dtype, host, i);

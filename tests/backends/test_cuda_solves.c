@@ -228,7 +228,7 @@ typedef struct lu_call {
 static lac_status run_lu(lac_context *ctx, const void *opaque, int side) {
   const lu_call *c = opaque;
   lac_pivot_fault fault;
-  lac_status status = ctx->kernels->lu_values(ctx, c->p, true, c->in->on[side], c->out->on[side], &fault);
+  lac_status status = ctx->kernels->lu_values(ctx, c->p, true, c->in->on[side], c->out->on[side], NULL, &fault);
   if (status == LAC_OK) CHECK(fault.row < 0);
   return status;
 }

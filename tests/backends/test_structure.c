@@ -2,123 +2,7 @@
 /// Patterns from indices where a backend has them, beside those that the host makes: slots, maps, transposes, groups,
 /// sentences.
 
-#include "core/pattern/structure.h"
-
-#include "kernel_check.h"
-
-// -- indices, here and there -----------------------------------------------------------------------------------------
-
-/// Integers of a type on the host, and a buffer that has them where the context's kernels read them.
-typedef struct integers {
-  lac_indices here, there;
-  lac_buffer *buffer;
-} integers;
-
-static integers integers_make(lac_context *ctx, lac_index_type type, int64_t count, const int64_t *values) {
-  integers made = {.buffer = NULL};
-  CHECK_OK(lac_buffer_create(ctx, type, count, &made.buffer));
-  for (int64_t i = 0; i < count; ++i) lac_buffer_set(made.buffer, i, values[i]);
-  made.here = made.there = (lac_indices){made.buffer->host, type};
-  CHECK_OK(lac_buffer_on(ctx, made.buffer, &made.there.data));
-  return made;
-}
-
-static void integers_free(integers *i) { lac_object_release(i->buffer); }
-
-// -- comparisons -----------------------------------------------------------------------------------------------------
-
-/// A pattern with its map.
-typedef struct built {
-  lac_pattern *pattern;
-  lac_map *map;
-} built;
-
-static void built_free(built *b) {
-  lac_pattern_destroy(&b->pattern);
-  lac_map_destroy(&b->map);
-}
-
-static void check_buffers(lac_context *ctx, const lac_buffer *a, const lac_buffer *b) {
-  CHECK_EQ(a->count, b->count);
-  CHECK_EQ(a->type, b->type);
-  CHECK_OK(lac_buffer_host(ctx, a));
-  CHECK_OK(lac_buffer_host(ctx, b));
-  for (int64_t i = 0; i < a->count; ++i) CHECK_EQ(lac_buffer_get(a, i), lac_buffer_get(b, i));
-}
-
-/// The longest line of offsets is looked for where they are.
-static void check_longest(lac_context *ctx, lac_context *cpu, const lac_buffer *a, const lac_buffer *b) {
-  lac_longest there, here;
-  CHECK_OK(lac_buffer_longest(ctx, a, &there));
-  CHECK_OK(lac_buffer_longest(cpu, b, &here));
-  CHECK_EQ(there.line, here.line);
-  CHECK_EQ(there.count, here.count);
-}
-
-static void check_maps(lac_context *ctx, lac_context *cpu, const lac_map *a, const lac_map *b) {
-  const lac_buffer *offsets[2], *sources[2];
-  CHECK_EQ(a->inputs, b->inputs);
-  CHECK_EQ(a->outputs, b->outputs);
-  CHECK_EQ(a->is_identity, b->is_identity);
-  CHECK_EQ(a->is_injective, b->is_injective);
-  CHECK_EQ(a->is_sorted, b->is_sorted);
-  check_buffers(ctx, a->target, b->target);
-  CHECK_OK(lac_map_groups(ctx, a, &offsets[0], &sources[0]));
-  CHECK_OK(lac_map_groups(cpu, b, &offsets[1], &sources[1]));
-  check_longest(ctx, cpu, offsets[0], offsets[1]);
-  check_buffers(ctx, offsets[0], offsets[1]);
-  check_buffers(ctx, sources[0], sources[1]);
-}
-
-static void check_transposes(lac_context *ctx, lac_context *cpu, const lac_pattern *a, const lac_pattern *b) {
-  built there = {NULL, NULL}, here = {NULL, NULL};
-  lac_rows walks[2];
-  const lac_buffer *rows_of[2];
-  CHECK_OK(lac_pattern_rows_of(ctx, a, &rows_of[0]));
-  CHECK_OK(lac_pattern_rows_of(cpu, b, &rows_of[1]));
-  check_buffers(ctx, rows_of[0], rows_of[1]);
-  CHECK_OK(lac_pattern_walk(ctx, a, true, &walks[0]));
-  CHECK_OK(lac_pattern_walk(cpu, b, true, &walks[1]));
-  check_longest(ctx, cpu, walks[0].offsets, walks[1].offsets);
-  check_buffers(ctx, walks[0].offsets, walks[1].offsets);
-  check_buffers(ctx, walks[0].columns, walks[1].columns);
-  check_buffers(ctx, walks[0].slots, walks[1].slots);
-  CHECK_EQ(walks[0].columns == a->columns, walks[1].columns == b->columns);  // symmetric structures are shared
-  CHECK_OK(lac_pattern_transpose(ctx, a, &there.pattern, &there.map));
-  CHECK_OK(lac_pattern_transpose(cpu, b, &here.pattern, &here.map));
-  CHECK_EQ(there.pattern == a, here.pattern == b);
-  CHECK_EQ(there.pattern->fingerprint, here.pattern->fingerprint);
-  CHECK(lac_pattern_same(there.pattern, here.pattern));
-  check_maps(ctx, cpu, there.map, here.map);
-  built_free(&there);
-  built_free(&here);
-}
-
-/// Before the host has asked for indices.
-static void check_bands(lac_context *ctx, lac_context *cpu, const lac_pattern *a, const lac_pattern *b) {
-  const lac_band *there, *here;
-  CHECK_OK(lac_pattern_band(ctx, a, &there));
-  CHECK_OK(lac_pattern_band(cpu, b, &here));
-  CHECK_EQ(there->low, here->low);
-  CHECK_EQ(there->high, here->high);
-  CHECK_EQ(there->first_without, here->first_without);
-  CHECK_EQ(there->last_without, here->last_without);
-}
-
-static void check_patterns(lac_context *ctx, lac_context *cpu, const built *there, const built *here) {
-  const lac_pattern *a = there->pattern, *b = here->pattern;
-  check_bands(ctx, cpu, a, b);
-  CHECK_EQ(a->rows, b->rows);
-  CHECK_EQ(a->cols, b->cols);
-  CHECK_EQ(a->nnz, b->nnz);
-  CHECK_EQ(a->width, b->width);
-  CHECK_EQ(a->fingerprint, b->fingerprint);
-  check_maps(ctx, cpu, there->map, here->map);
-  check_transposes(ctx, cpu, a, b);
-  check_buffers(ctx, a->offsets, b->offsets);
-  check_buffers(ctx, a->columns, b->columns);
-  CHECK(lac_pattern_same(a, b));
-}
+#include "structure_check.h"
 
 /// Coordinates through both doors.
 static void check_coo(lac_context *ctx, int64_t rows, int64_t cols, int64_t count, lac_index_type type,
@@ -144,15 +28,22 @@ static void check_coo(lac_context *ctx, int64_t rows, int64_t cols, int64_t coun
   lac_context_destroy(&cpu);
 }
 
-static void check_csr(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type, const int64_t *offsets,
-                      const int64_t *columns, lac_width width) {
+/// Compressed rows, or the same integers as compressed columns.
+static void check_compressed(lac_context *ctx, bool is_csc, int64_t rows, int64_t cols, lac_index_type type,
+                             const int64_t *offsets, const int64_t *columns, lac_width width) {
   lac_context *cpu = NULL;
   built there = {NULL, NULL}, here = {NULL, NULL};
   integers o = integers_make(ctx, type, rows + 1, offsets), c = integers_make(ctx, type, offsets[rows], columns);
   CHECK_OK(lac_context_create("cpu", 0, &cpu));
-  CHECK_OK(
-      lac_pattern_from_csr_on(ctx, rows, cols, type, o.there.data, c.there.data, width, &there.pattern, &there.map));
-  CHECK_OK(lac_pattern_from_csr(cpu, rows, cols, type, o.here.data, c.here.data, width, &here.pattern, &here.map));
+  if (is_csc) {
+    CHECK_OK(
+        lac_pattern_from_csc_on(ctx, cols, rows, type, o.there.data, c.there.data, width, &there.pattern, &there.map));
+    CHECK_OK(lac_pattern_from_csc(cpu, cols, rows, type, o.here.data, c.here.data, width, &here.pattern, &here.map));
+  } else {
+    CHECK_OK(
+        lac_pattern_from_csr_on(ctx, rows, cols, type, o.there.data, c.there.data, width, &there.pattern, &there.map));
+    CHECK_OK(lac_pattern_from_csr(cpu, rows, cols, type, o.here.data, c.here.data, width, &here.pattern, &here.map));
+  }
   check_patterns(ctx, cpu, &there, &here);
   built_free(&there);
   built_free(&here);
@@ -162,16 +53,6 @@ static void check_csr(lac_context *ctx, int64_t rows, int64_t cols, lac_index_ty
 }
 
 // -- what comes in ---------------------------------------------------------------------------------------------------
-
-/// Random coordinates, some of them more than once.
-static void random_entries(random_state *r, int64_t rows, int64_t cols, int64_t count, int64_t *row, int64_t *col) {
-  for (int64_t i = 0; i < count; ++i) {
-    bool again = i > 0 && random_below(r, 4) == 0;
-    int64_t like = again ? random_below(r, i) : 0;
-    row[i] = again ? row[like] : random_below(r, rows);
-    col[i] = again ? col[like] : random_below(r, cols);
-  }
-}
 
 static void random_coordinates_in_any_order(lac_context *ctx) {
   static const int64_t sizes[][3] = {
@@ -260,7 +141,7 @@ static void shapes_beyond_64_bits_of_a_key(lac_context *ctx) {
   lac_context_destroy(&cpu);
 }
 
-static void compressed_rows_sorted_and_not(lac_context *ctx) {
+static void compressed_lines_sorted_and_not(lac_context *ctx) {
   for (uint64_t seed = 1; seed <= 24; ++seed) {
     size_t mark = scratch_mark();
     random_state r = random_start(seed);
@@ -271,38 +152,14 @@ static void compressed_rows_sorted_and_not(lac_context *ctx) {
       for (int64_t k = 0; k < length; ++k) columns[count++] = seed % 2 ? random_below(&r, cols) : k * cols / 20;
       offsets[i + 1] = count;
     }
-    check_csr(ctx, rows, cols, seed % 3 ? LAC_I32 : LAC_I64, offsets, columns, all_widths[seed % 3]);
+    for (int is_csc = 0; is_csc < 2; ++is_csc) {
+      check_compressed(ctx, is_csc, rows, cols, seed % 3 ? LAC_I32 : LAC_I64, offsets, columns, all_widths[seed % 3]);
+    }
     scratch_release(mark);
   }
 }
 
 // -- pairs -----------------------------------------------------------------------------------------------------------
-
-/// A pattern of random entries, made where the context has it. The same seed with more entries gives those and more.
-static lac_pattern *pattern_in(lac_context *ctx, int64_t rows, int64_t cols, int64_t count, uint64_t seed,
-                               lac_width width) {
-  size_t mark = scratch_mark();
-  random_state r = random_start(seed);
-  int64_t *row = scratch((size_t)(count + 1) * sizeof *row), *col = scratch((size_t)(count + 1) * sizeof *col);
-  lac_pattern *out = NULL;
-  random_entries(&r, rows, cols, count, row, col);
-  integers on_rows = integers_make(ctx, LAC_I64, count, row), on_cols = integers_make(ctx, LAC_I64, count, col);
-  CHECK_OK(lac_pattern_from_coo_on(ctx, rows, cols, count, LAC_I64, on_rows.there.data, on_cols.there.data, width, &out,
-                                   NULL));
-  integers_free(&on_rows);
-  integers_free(&on_cols);
-  scratch_release(mark);
-  return out;
-}
-
-static void check_made(lac_context *ctx, lac_context *cpu, const lac_pattern *a, const lac_pattern *b) {
-  CHECK_EQ(a->width, b->width);
-  CHECK_EQ(a->fingerprint, b->fingerprint);
-  check_buffers(ctx, a->offsets, b->offsets);
-  check_buffers(ctx, a->columns, b->columns);
-  CHECK(lac_pattern_same(a, b));
-  check_transposes(ctx, cpu, a, b);
-}
 
 /// Of (a, b) made through both contexts: a union with its maps and an intersection, or a product.
 static void check_pair(lac_context *ctx, lac_context *cpu, lac_pattern *const there[2], lac_pattern *const here[2]) {
@@ -411,6 +268,12 @@ static void check_refusals(lac_context *ctx, bool is_csr, int64_t rows, int64_t 
   integers a = integers_make(ctx, type, firsts, first), b = integers_make(ctx, type, count, second);
   lac_status there, here;
   CHECK_OK(lac_context_create("cpu", 0, &cpu));
+  if (is_csr) {  // as columns too
+    there = lac_pattern_from_csc_on(ctx, cols, rows, type, a.there.data, b.there.data, width, &none, NULL);
+    here = lac_pattern_from_csc(cpu, cols, rows, type, a.here.data, b.here.data, width, &none, NULL);
+    CHECK(here != LAC_OK && there == here);
+    CHECK_TEXT(lac_context_error(ctx), lac_context_error(cpu));
+  }
   if (is_csr) {
     there = lac_pattern_from_csr_on(ctx, rows, cols, type, a.there.data, b.there.data, width, &none, NULL);
     here = lac_pattern_from_csr(cpu, rows, cols, type, a.here.data, b.here.data, width, &none, NULL);
@@ -522,6 +385,6 @@ static void memory_that_runs_out_is_said(lac_context *ctx) {
 
 CHECK_MAIN(random_coordinates_in_any_order, coordinates_in_canonical_order_and_backwards,
            extremes_of_repetition_and_of_gaps, dropped_entries_have_no_slot, shapes_beyond_64_bits_of_a_key,
-           compressed_rows_sorted_and_not, pairs_are_as_on_the_host, maps_of_lines_are_as_on_the_host,
+           compressed_lines_sorted_and_not, pairs_are_as_on_the_host, maps_of_lines_are_as_on_the_host,
            bad_indices_are_named_as_on_the_host, bad_offsets_are_named_as_on_the_host,
            patterns_born_elsewhere_are_like_others, memory_that_runs_out_is_said)

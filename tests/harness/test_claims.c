@@ -74,7 +74,8 @@ static void blocks_are_claimed_apart(lac_context *ctx) {
 /// Every name that CUDA claims is that of an operator or a solver.
 static void claims_name_what_there_is(lac_context *ctx) {
   static const char *const solvers =
-      " auto direct identity jacobi block_jacobi ssor ic0 ilu0 chebyshev multigrid grid pairwise cg flexible_cg "
+      " auto direct batched identity jacobi block_jacobi ssor ic0 ilu0 chebyshev multigrid grid pairwise cg "
+      "flexible_cg "
       "bicgstab gmres flexible_gmres minres lsmr lsqr ";
   const lac_claims *claims = shadow_of("cuda")->claims;
   (void)ctx;

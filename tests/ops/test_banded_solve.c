@@ -96,7 +96,7 @@ static lac_status solve_once(lac_context *ctx, bands b, int64_t items, int64_t n
   CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   lac_var found = lac_banded_solve(tape, b.lower, b.upper, lac_tape_constant(tape, band),
                                    lac_tape_constant(tape, right), LAC_PLAIN);
-  lac_status status = lac_tape_status(tape);
+  lac_status status = check_late(ctx, lac_tape_status(tape));
   if (x && status == LAC_OK) CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, found), x));
   lac_tape_destroy(&tape);
   lac_array_destroy(&band);

@@ -55,7 +55,7 @@ static lac_status solve_once(lac_context *ctx, int items, double *c) {
   CHECK_OK(lac_array_fill(ctx, b, 1, 0));
   CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   (void)lac_circulant_solve(tape, lac_tape_constant(tape, first), lac_tape_constant(tape, b), LAC_PLAIN);
-  lac_status status = lac_tape_status(tape);
+  lac_status status = check_late(ctx, lac_tape_status(tape));
   lac_tape_destroy(&tape);
   lac_array_destroy(&first);
   lac_array_destroy(&b);

@@ -244,7 +244,7 @@ static lac_status factor_small(lac_context *ctx, factoring kind, double d) {
   CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &s.nnz, values, LAC_OWNERSHIP_COPY, &a));
   CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   factor(tape, &(op_case){.i = {kind, LAC_ORDER_AMD}}, p, lac_tape_leaf(tape, a), NULL, out);
-  lac_status status = lac_tape_status(tape);
+  lac_status status = check_late(ctx, lac_tape_status(tape));
   lac_tape_destroy(&tape);
   lac_array_destroy(&a);
   lac_pattern_destroy(&p);

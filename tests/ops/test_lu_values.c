@@ -114,7 +114,7 @@ static lac_status eliminate_ones(lac_context *ctx, const sketch *s, lac_pivots p
   CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){batch, s->nnz}, values, LAC_OWNERSHIP_COPY, &a));
   CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   (void)lac_lu_values(tape, p, lac_tape_leaf(tape, a), s->rows == 4 ? steps : NULL, pivots);
-  lac_status status = lac_tape_status(tape);
+  lac_status status = check_late(ctx, lac_tape_status(tape));
   lac_tape_destroy(&tape);
   lac_array_destroy(&a);
   lac_map_destroy(&steps);

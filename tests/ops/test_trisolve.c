@@ -116,7 +116,7 @@ static lac_status solve_once(lac_context *ctx, const sketch *s, double diagonal)
   CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   (void)lac_trisolve(tape, p, lac_tape_leaf(tape, a), lac_tape_leaf(tape, b), LAC_TRIANGLE_LOWER, LAC_DIAGONAL_STORED,
                      LAC_PLAIN);
-  lac_status status = lac_tape_status(tape);
+  lac_status status = check_late(ctx, lac_tape_status(tape));
   lac_tape_destroy(&tape);
   lac_array_destroy(&a);
   lac_array_destroy(&b);

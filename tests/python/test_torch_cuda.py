@@ -218,6 +218,9 @@ def test_patterns_of_cuda_indices_equal_those_of_the_host(kind):
     offsets, columns, _ = here.structure()
     rows = lacuna.Pattern.from_csr(*(torch.tensor(t, dtype=kind).cuda() for t in (offsets, columns)), (50, 70))
     assert rows.same(here) and rows.entries.is_identity
+    offsets, columns, _ = here.transpose()[0].structure()
+    cols = lacuna.Pattern.from_csc(*(torch.tensor(t, dtype=kind).cuda() for t in (offsets, columns)), (50, 70))
+    assert cols.same(here) and (cols.entries.target == here.transpose()[0].transpose()[1].target).all()
 
 
 def test_bad_cuda_indices_are_named_as_on_the_host():
@@ -247,3 +250,84 @@ def test_solve_operator_cuda():
 
     for here, there in zip(solved("cpu"), solved("cuda")):
         torch.testing.assert_close(there, here, rtol=1e-9, atol=1e-11)
+
+
+# -- errors of values, which kernels find after their call -----------------------------------------------------------
+
+
+def triangle():
+    """A lower triangle of 3 rows, good values for it, and values with a zero on the diagonal of row 1."""
+    p = lacuna.Pattern.from_coo([0, 1, 2, 2], [0, 1, 1, 2], (3, 3))
+    good, bad = (torch.tensor([2.0, d, 1.0, 2.0], dtype=torch.float64) for d in (4.0, 0.0))
+    return p, good.cuda(), bad.cuda(), torch.ones(3, 1, dtype=torch.float64).cuda()
+
+
+ZERO = r"trisolve: the diagonal entry of row 1 is zero"
+
+
+def test_a_zero_pivot_is_raised_by_the_next_call_cuda():
+    p, good, bad, b = triangle()
+    lt.trisolve(p, good, b)
+    before = lacuna.memory_stats("cuda")["waits"]
+    x = lt.trisolve(p, bad, b)
+    torch.cuda.synchronize()
+    assert lacuna.memory_stats("cuda")["waits"] == before
+    with pytest.raises(lacuna.SingularError, match=ZERO):
+        lt.trisolve(p, good, b)
+    assert x.isnan().all()
+    same(lt.trisolve(p, good, b).cpu(), lt.trisolve(p, good.cpu(), b.cpu()))
+    lt.trisolve(p, bad, b)
+    with pytest.raises(lacuna.SingularError, match=ZERO):
+        lt.synchronize()
+    lt.synchronize()
+
+
+def test_a_zero_pivot_of_a_backward_is_raised_in_the_callers_thread_cuda():
+    p, good, bad, b = triangle()
+    a = good.clone().requires_grad_()
+    x = lt.trisolve(p, a, b.clone().requires_grad_())
+    with torch.no_grad():
+        x_bar = torch.ones_like(x)
+        a.data.copy_(bad)  # behind autograd's back: the backward meets what the forward did not
+    torch.autograd.grad(x, a, x_bar)
+    with pytest.raises(lacuna.SingularError, match=ZERO):
+        lt.synchronize()
+
+
+def test_solves_are_captured_and_a_replay_that_fails_is_raised_cuda():
+    p, good, bad, b = triangle()
+    square = lacuna.Pattern.from_coo([0, 1, 1, 2, 2], [0, 1, 2, 1, 2], (3, 3))
+    lu_values = torch.tensor([3.0, 4.0, 1.0, 1.0, 4.0], dtype=torch.float64).cuda()
+    circulant = torch.tensor([4.0, 1.0, 0.0], dtype=torch.float64).cuda()
+    band = torch.tensor([[0.0, 1, 1], [4, 4, 4], [1, 1, 0]], dtype=torch.float64).cuda()
+
+    def calls():
+        return (
+            lt.trisolve(p, values, b),
+            lt.lu_values(square, lu_values),
+            lt.banded_solve((1, 1), band, b),
+            lt.circulant_solve(circulant, b),
+        )
+
+    values = good.clone()
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        expected = calls()  # indices come to the device, kernels are loaded
+    torch.cuda.current_stream().wait_stream(stream)
+    lt.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        got = calls()
+    for _ in range(2):
+        graph.replay()
+        lt.synchronize()
+        same([t.cpu() for t in got], [t.cpu() for t in expected])
+        values.copy_(bad)
+        for _ in range(2):
+            graph.replay()
+            torch.cuda.synchronize()
+            with pytest.raises(lacuna.SingularError, match=ZERO):
+                lt.scale(2.0, b)
+        assert got[0].isnan().all() and not got[1].isnan().any()
+        values.copy_(good)

@@ -96,6 +96,10 @@ static const lac_kernels *check_kernels(void) {
 
 int check_is_shadow(void) { return check_kernels() && !lac_backend_find(check_name); }
 
+lac_status check_late(lac_context *ctx, lac_status status) {
+  return status == LAC_OK ? lac_context_synchronize(ctx) : status;
+}
+
 int check_claimed(const char *what) {
   const lac_claims *claims = check_kernels()->claims;
   if (!claims) return 1;

@@ -75,6 +75,9 @@ int check_is_shadow(void);
 /// Whether the test goes on: what the backend does not claim (kernels/claims.h) is said to be skipped.
 int check_claimed(const char *what);
 
+/// The status of a call with that of the error of values which it may have left on a device.
+lac_status check_late(lac_context *ctx, lac_status status);
+
 /// The battery has run a case of an operator, or had to leave one out: a program that left out all of them counts as
 /// skipped.
 void check_battery(int has_run);

@@ -6,7 +6,7 @@ not taken.
 import numpy as np
 import torch
 
-from .._core import context
+from .._core import context, lib
 from .._words import input_of, place
 from ..errors import ArgumentError, DeviceError, DtypeError
 from ._dtypes import CODES, DTYPES, computed
@@ -107,6 +107,18 @@ def _context_on_cuda(index):
     ctx = context("cuda", index)
     ctx.set_stream(current_stream(index))
     return ctx
+
+
+def synchronize(device=None):
+    """Wait until what was called on the current stream of a CUDA device (None: the current device) is done, and raise
+    the error of values that a call there has left. Calls on CUDA tensors return before their numbers are there: a zero
+    pivot makes results NaN, and its error comes out of the next call of Lacuna on the device, or here. On the CPU calls
+    raise such errors themselves."""
+    device = torch.device("cuda" if device is None else device)
+    if device.type == "cuda" and device.index is None:
+        device = torch.device("cuda", torch.cuda.current_device())
+    ctx = context_on(device)
+    ctx.check(lib.lac_context_synchronize(ctx.c))
 
 
 def one_device(who, tensors):

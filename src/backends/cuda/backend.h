@@ -7,6 +7,7 @@
 
 #include "backends/cuda/launch.h"
 #include "backends/cuda/lines.h"
+#include "core/fault.h"
 #include "core/pattern/structure.h"
 #include "kernels/kernels.h"
 
@@ -16,6 +17,8 @@ typedef struct cuda_data {
   struct cuda_data *next;      // of the contexts on this device (space.c)
   _Atomic uintptr_t thread;    // who used the context last (space.c)
   struct cuda_cublas *cublas;  // NULL: not asked for yet (arrays/cublas.c)
+  struct cuda_board *board;    // where kernels note faults of this context's calls (fault.c)
+  struct cuda_board *own;      // the same, unless errors are shared
 } cuda_data;
 
 // -- the current device ----------------------------------------------------------------------------------------------
@@ -68,6 +71,25 @@ lac_status cuda_index_of(lac_context *ctx, const lac_buffer *buffer, cuda_index 
 
 /// A walk over A or A^T where kernels reach it.
 lac_status cuda_rows_of(lac_context *ctx, const lac_pattern *pattern, bool transposed, cuda_rows *out);
+
+// -- faults (fault.c) ------------------------------------------------------------------------------------------------
+
+/// lac_backend.faults and lac_backend.share_faults; a board for a context, and its end.
+lac_status cuda_faults(lac_context *ctx);
+void cuda_share_faults(lac_context *ctx);
+cudaError_t cuda_faults_open(cuda_data *data);
+void cuda_faults_close(cuda_data *data);
+
+/// What the kernels of a call leave about its values, on the device.
+typedef struct cuda_found {
+  const uint64_t *first;   // item * size + place of the first fault; all ones: there is none
+  int64_t size, items;     // of the batch whose items are counted
+  const double *number;    // what was found there; NULL: sentences do not name it
+  const cuda_axes *joint;  // NULL, or how the items of the result lead to those: the first that leads there is named
+} cuda_found;
+
+/// The last launch of a call whose values may be at fault: where they are, x becomes NaN, and the fault is noted.
+lac_status cuda_watch(lac_context *ctx, const lac_late *late, const cuda_found *found, lac_array *x);
 
 // -- cuBLAS (arrays/cublas.c) ----------------------------------------------------------------------------------------
 

@@ -60,6 +60,7 @@ static lac_status cuda_open(lac_context *ctx, int device) {
   lac_status status = LAC_OK;
   cuda_data *data = NULL;
   lac_space *space = NULL;
+  cuda_scope scope;
 
   LAC_TRY(device_check(ctx, device));
   LAC_TRY(cuda_space_find(ctx, device, &space));
@@ -69,6 +70,8 @@ static lac_status cuda_open(lac_context *ctx, int device) {
   ctx->device = device;
   ctx->threads = 1;
   ctx->backend_data = data;
+  scope = cuda_enter(device);
+  LAC_TRY(cuda_end(ctx, scope, cuda_faults_open(data), "cudaHostAlloc"));
   cuda_space_join(space, data), data = NULL;
 done:
   lac_free(data);
@@ -78,6 +81,7 @@ done:
 static void cuda_close(lac_context *ctx) {
   cuda_data *data = ctx->backend_data;
   cuda_cublas_close(ctx);
+  cuda_faults_close(data);
   cuda_space_part(ctx->space, data);
   lac_free(data);
 }
@@ -140,6 +144,8 @@ static const lac_backend cuda_backend = {
     .open = cuda_open,
     .close = cuda_close,
     .synchronize = cuda_synchronize,
+    .faults = cuda_faults,
+    .share_faults = cuda_share_faults,
     .upload = cuda_upload,
     .download = cuda_download,
     .copy = cuda_copy,

@@ -154,7 +154,7 @@ cudaError_t cuda_launch_look_at_entries(cudaStream_t stream, int64_t rows, int64
                                         cuda_index row, cuda_index col, cuda_entries_look *out);
 cudaError_t cuda_launch_look_at_offsets(cudaStream_t stream, int64_t lines, cuda_index offsets, cuda_offsets_look *out);
 
-/// out[i] = i; out[i] = from[at[i]], where `at` without data is i itself; out[at[i]] = i.
+/// out[i] = i; out[i] = from[at[i]], where `at` without data is i itself; out[at[i]] = i unless at[i] is negative.
 cudaError_t cuda_launch_count_up(cudaStream_t stream, int64_t count, cuda_integers out);
 cudaError_t cuda_launch_take(cudaStream_t stream, int64_t count, cuda_index from, cuda_index at, cuda_integers out);
 cudaError_t cuda_launch_invert(cudaStream_t stream, int64_t count, cuda_index at, cuda_integers out);
@@ -181,15 +181,23 @@ cudaError_t cuda_launch_sort(cudaStream_t stream, int64_t count, int bits, uint6
 cudaError_t cuda_launch_set_aside(cudaStream_t stream, int64_t rows, int64_t count, cuda_index row, cuda_index col,
                                   cuda_integers to_row, cuda_integers to_col);
 
-/// Of sorted entries (order[i] is the i-th of them): slots[i] is one more than the slot of the i-th, which those with
+/// Sorted entries: order[i] is the i-th of them (data is NULL: i itself). Its key, row << shift | column, saves a look
+/// at coordinates all over memory; keys is NULL where a key does not hold both.
+typedef struct cuda_sorted {
+  cuda_index order;
+  const uint64_t *keys;
+  int shift;
+} cuda_sorted;
+
+/// Of sorted entries: slots[i] is one more than the slot of the i-th, which those with
 /// the same row and column share. `scratch` has the bytes that cuda_slots_scratch says.
 size_t cuda_slots_scratch(int64_t count, lac_index_type type);
-cudaError_t cuda_launch_slots(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
+cudaError_t cuda_launch_slots(cudaStream_t stream, int64_t count, cuda_sorted sorted, cuda_index row, cuda_index col,
                               cuda_integers slots, void *scratch, size_t bytes);
 
 /// The row and the column of each of nnz slots, and the slot of each entry, -1 where it is not one of them; targets
 /// without data are left out.
-cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, int64_t nnz, cuda_index order, cuda_index row,
+cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, int64_t nnz, cuda_sorted sorted, cuda_index row,
                              cuda_index col, cuda_index slots, cuda_integers rows_of, cuda_integers columns,
                              cuda_integers target);
 

@@ -6,8 +6,6 @@
 ///     build     look at the entries; set aside what is dropped; sort their numbers by (row, column), stably; number
 ///               those that differ; emit
 ///     group     sort 0, 1, ... by key, stably; offsets by bisection
-///     products  a sum over the entries of A says where the products of each begin; each product finds its entry by
-///               bisection
 ///
 /// Every buffer is complete when it is handed over: all streams may read it.
 
@@ -15,10 +13,10 @@
 
 #include "backends/cuda/backend.h"
 #include "backends/cuda/structure.h"
+#include "backends/cuda/structure_make.h"
 
-/// An error of CUDA as a status, and the words at `from` on the host.
-static lac_status structure_read(lac_context *ctx, cuda_scope scope, cudaError_t error, const char *call, void *to,
-                                 const void *from, size_t bytes) {
+lac_status cuda_structure_read(lac_context *ctx, cuda_scope scope, cudaError_t error, const char *call, void *to,
+                               const void *from, size_t bytes) {
   lac_status status = LAC_OK;
   LAC_TRY(cuda_end(ctx, scope, error, call));
   LAC_TRY(ctx->backend->download(ctx, to, from, bytes));
@@ -26,9 +24,8 @@ done:
   return status;
 }
 
-/// A new buffer, as launchers write it.
-static lac_status structure_create(lac_context *ctx, lac_index_type type, int64_t count, lac_buffer **out,
-                                   cuda_integers *to) {
+lac_status cuda_structure_create(lac_context *ctx, lac_index_type type, int64_t count, lac_buffer **out,
+                                 cuda_integers *to) {
   to->type = type;
   return lac_buffer_create_on(ctx, type, count, out, &to->data);
 }
@@ -48,10 +45,10 @@ static lac_status structure_look_at_entries(lac_context *ctx, const lac_entries 
 
   LAC_TRY(cuda_scratch_take(ctx, "pattern", sizeof look, &memory));
   scope = cuda_begin(ctx);
-  LAC_TRY(structure_read(ctx, scope,
-                         cuda_launch_look_at_entries(ctx->stream, e->rows, e->cols, e->count, e->may_drop ? -1 : 0,
-                                                     index_of(e->row), index_of(e->col), memory.data),
-                         "pattern", &look, memory.data, sizeof look));
+  LAC_TRY(cuda_structure_read(ctx, scope,
+                              cuda_launch_look_at_entries(ctx->stream, e->rows, e->cols, e->count, e->may_drop ? -1 : 0,
+                                                          index_of(e->row), index_of(e->col), memory.data),
+                              "pattern", &look, memory.data, sizeof look));
   *out = (lac_entries_look){look.row < 0 ? e->count : look.row, look.col < 0 ? e->count : look.col, look.dropped,
                             !look.is_unordered};
 done:
@@ -68,8 +65,9 @@ static lac_status structure_look_at_offsets(lac_context *ctx, lac_indices offset
 
   LAC_TRY(cuda_scratch_take(ctx, "pattern", sizeof look, &memory));
   scope = cuda_begin(ctx);
-  LAC_TRY(structure_read(ctx, scope, cuda_launch_look_at_offsets(ctx->stream, lines, index_of(offsets), memory.data),
-                         "pattern", &look, memory.data, sizeof look));
+  LAC_TRY(cuda_structure_read(ctx, scope,
+                              cuda_launch_look_at_offsets(ctx->stream, lines, index_of(offsets), memory.data),
+                              "pattern", &look, memory.data, sizeof look));
   *out = (lac_offsets_look){look.first, look.last, look.descent < 0 ? lines + 1 : look.descent};
 done:
   cuda_scratch_release(ctx, &memory);
@@ -87,8 +85,8 @@ static lac_status structure_ascends(lac_context *ctx, const lac_buffer *buffer, 
   LAC_TRY(cuda_scratch_take(ctx, "map", sizeof flags, &memory));
   LAC_TRY(ctx->backend->upload(ctx, memory.data, flags, sizeof flags));
   scope = cuda_begin(ctx);
-  LAC_TRY(structure_read(ctx, scope, cuda_launch_ascends(ctx->stream, buffer->count, integers, memory.data), "map",
-                         flags, memory.data, sizeof flags));
+  LAC_TRY(cuda_structure_read(ctx, scope, cuda_launch_ascends(ctx->stream, buffer->count, integers, memory.data), "map",
+                              flags, memory.data, sizeof flags));
   *is_identity = !flags[0], *is_sorted = !flags[1];
 done:
   cuda_scratch_release(ctx, &memory);
@@ -109,8 +107,8 @@ static lac_status structure_same(lac_context *ctx, const lac_buffer *a, const la
   LAC_TRY(cuda_scratch_take(ctx, "pattern", sizeof differ, &memory));
   LAC_TRY(ctx->backend->upload(ctx, memory.data, &differ, sizeof differ));
   scope = cuda_begin(ctx);
-  LAC_TRY(structure_read(ctx, scope, cuda_launch_differ(ctx->stream, a->count, on_a, on_b, memory.data), "pattern",
-                         &differ, memory.data, sizeof differ));
+  LAC_TRY(cuda_structure_read(ctx, scope, cuda_launch_differ(ctx->stream, a->count, on_a, on_b, memory.data), "pattern",
+                              &differ, memory.data, sizeof differ));
   *out = !differ;
 done:
   cuda_scratch_release(ctx, &memory);
@@ -128,8 +126,8 @@ static lac_status structure_print(lac_context *ctx, const lac_buffer *buffer, ui
   LAC_TRY(cuda_scratch_take(ctx, "pattern", sizeof *sum, &memory));
   LAC_TRY(ctx->backend->upload(ctx, memory.data, sum, sizeof *sum));
   scope = cuda_begin(ctx);
-  LAC_TRY(structure_read(ctx, scope, cuda_launch_print(ctx->stream, buffer->count, integers, seed, memory.data),
-                         "pattern", sum, memory.data, sizeof *sum));
+  LAC_TRY(cuda_structure_read(ctx, scope, cuda_launch_print(ctx->stream, buffer->count, integers, seed, memory.data),
+                              "pattern", sum, memory.data, sizeof *sum));
 done:
   cuda_scratch_release(ctx, &memory);
   return status;
@@ -147,8 +145,8 @@ static lac_status structure_band(lac_context *ctx, const lac_pattern *pattern, l
   LAC_TRY(cuda_scratch_take(ctx, "pattern", sizeof band, &memory));
   LAC_TRY(ctx->backend->upload(ctx, memory.data, &band, sizeof band));
   scope = cuda_begin(ctx);
-  LAC_TRY(structure_read(ctx, scope, cuda_launch_band(ctx->stream, pattern->rows, offsets, columns, memory.data),
-                         "pattern", &band, memory.data, sizeof band));
+  LAC_TRY(cuda_structure_read(ctx, scope, cuda_launch_band(ctx->stream, pattern->rows, offsets, columns, memory.data),
+                              "pattern", &band, memory.data, sizeof band));
   *out = (lac_band){band.low, band.high, band.first_without, band.last_without};
 done:
   cuda_scratch_release(ctx, &memory);
@@ -157,9 +155,8 @@ done:
 
 // -- moving ----------------------------------------------------------------------------------------------------------
 
-/// Wait for what fills a buffer, and hand it over.
-static lac_status structure_finish(lac_context *ctx, cuda_scope scope, cudaError_t error, const char *call,
-                                   lac_buffer **made, lac_buffer **out) {
+lac_status cuda_structure_finish(lac_context *ctx, cuda_scope scope, cudaError_t error, const char *call,
+                                 lac_buffer **made, lac_buffer **out) {
   lac_status status = LAC_OK;
   LAC_TRY(cuda_end(ctx, scope, error, call));
   LAC_TRY(ctx->backend->synchronize(ctx));
@@ -175,10 +172,10 @@ static lac_status structure_lines_of(lac_context *ctx, lac_indices offsets, int6
   cuda_integers to;
   cuda_scope scope;
 
-  LAC_TRY(structure_create(ctx, type, count, &made, &to));
+  LAC_TRY(cuda_structure_create(ctx, type, count, &made, &to));
   scope = cuda_begin(ctx);
-  LAC_TRY(structure_finish(ctx, scope, cuda_launch_lines_of(ctx->stream, count, lines, index_of(offsets), to),
-                           "pattern", &made, out));
+  LAC_TRY(cuda_structure_finish(ctx, scope, cuda_launch_lines_of(ctx->stream, count, lines, index_of(offsets), to),
+                                "pattern", &made, out));
 done:
   lac_object_release(made);
   return status;
@@ -198,10 +195,10 @@ static lac_status structure_part(lac_context *ctx, const lac_buffer *from, int64
   cuda_scope scope;
 
   LAC_TRY(cuda_index_of(ctx, from, &on_from));
-  LAC_TRY(structure_create(ctx, type, count, &made, &to));
+  LAC_TRY(cuda_structure_create(ctx, type, count, &made, &to));
   scope = cuda_begin(ctx);
-  LAC_TRY(structure_finish(ctx, scope, cuda_launch_take(ctx->stream, count, index_from(on_from, begin), nothing, to),
-                           "map", &made, out));
+  LAC_TRY(cuda_structure_finish(
+      ctx, scope, cuda_launch_take(ctx->stream, count, index_from(on_from, begin), nothing, to), "map", &made, out));
 done:
   lac_object_release(made);
   return status;
@@ -218,12 +215,12 @@ static lac_status structure_join(lac_context *ctx, const lac_buffer *a, const la
 
   LAC_TRY(cuda_index_of(ctx, a, &on_a));
   LAC_TRY(cuda_index_of(ctx, b, &on_b));
-  LAC_TRY(structure_create(ctx, type, a->count + b->count, &made, &to));
+  LAC_TRY(cuda_structure_create(ctx, type, a->count + b->count, &made, &to));
   behind = (cuda_integers){(char *)to.data + (size_t)a->count * lac_index_size(type), type};
   scope = cuda_begin(ctx);
   error = cuda_launch_take(ctx->stream, a->count, on_a, nothing, to);
   if (error == cudaSuccess) error = cuda_launch_take(ctx->stream, b->count, on_b, nothing, behind);
-  LAC_TRY(structure_finish(ctx, scope, error, "pattern", &made, out));
+  LAC_TRY(cuda_structure_finish(ctx, scope, error, "pattern", &made, out));
 done:
   lac_object_release(made);
   return status;
@@ -238,26 +235,30 @@ static lac_status structure_gather(lac_context *ctx, const lac_buffer *from, con
 
   LAC_TRY(cuda_index_of(ctx, from, &on_from));
   LAC_TRY(cuda_index_of(ctx, at, &on_at));
-  LAC_TRY(structure_create(ctx, from->type, at->count, &made, &to));
+  LAC_TRY(cuda_structure_create(ctx, from->type, at->count, &made, &to));
   scope = cuda_begin(ctx);
-  LAC_TRY(structure_finish(ctx, scope, cuda_launch_take(ctx->stream, at->count, on_from, on_at, to), "pattern", &made,
-                           out));
+  LAC_TRY(cuda_structure_finish(ctx, scope, cuda_launch_take(ctx->stream, at->count, on_from, on_at, to), "pattern",
+                                &made, out));
 done:
   lac_object_release(made);
   return status;
 }
 
-static lac_status structure_invert(lac_context *ctx, const lac_buffer *at, lac_buffer **out) {
+static lac_status structure_invert(lac_context *ctx, const lac_buffer *at, int64_t outputs, lac_index_type type,
+                                   lac_buffer **out) {
   lac_status status = LAC_OK;
   lac_buffer *made = NULL;
+  cudaError_t error = cudaSuccess;
   cuda_index on_at;
   cuda_integers to;
   cuda_scope scope;
 
   LAC_TRY(cuda_index_of(ctx, at, &on_at));
-  LAC_TRY(structure_create(ctx, at->type, at->count, &made, &to));
+  LAC_TRY(cuda_structure_create(ctx, type, outputs, &made, &to));
   scope = cuda_begin(ctx);
-  LAC_TRY(structure_finish(ctx, scope, cuda_launch_invert(ctx->stream, at->count, on_at, to), "pattern", &made, out));
+  if (outputs) error = cudaMemsetAsync(to.data, 0xff, (size_t)outputs * lac_index_size(type), ctx->stream);  // all -1
+  if (error == cudaSuccess) error = cuda_launch_invert(ctx->stream, at->count, on_at, to);
+  LAC_TRY(cuda_structure_finish(ctx, scope, error, "pattern", &made, out));
 done:
   lac_object_release(made);
   return status;
@@ -280,7 +281,8 @@ typedef struct sorting {
   cuda_integers order[2];
   void *rest;
   size_t rest_bytes;
-  int now;  // the place of the keys and of the order
+  int now;    // the place of the keys and of the order
+  int shift;  // of the row in a key; below 0: keys do not hold entries
 } sorting;
 
 static size_t rounded(size_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -293,7 +295,7 @@ static lac_status sorting_open(lac_context *ctx, int64_t count, lac_index_type t
   char *at;
 
   slots = cuda_slots_scratch(count, type);
-  *s = (sorting){.count = count, .rest_bytes = cuda_sort_scratch(count, 64, type)};
+  *s = (sorting){.count = count, .shift = -1, .rest_bytes = cuda_sort_scratch(count, 64, type)};
   if (slots > s->rest_bytes) s->rest_bytes = slots;
   cuda_leave(scope);
   LAC_TRY(cuda_scratch_take(ctx, "pattern", 2 * keys + 2 * order + s->rest_bytes, &s->memory));
@@ -340,6 +342,7 @@ static lac_status sorting_run_entries(lac_context *ctx, sorting *s, const lac_en
 
   if (row + col <= 64) {
     LAC_TRY(sorting_run(ctx, s, index_of(e->row), col, index_of(e->col), row + col, 0));
+    s->shift = col;
   } else {
     LAC_TRY(sorting_run(ctx, s, nothing, 0, index_of(e->col), col, 0));
     LAC_TRY(sorting_run(ctx, s, nothing, 0, index_of(e->row), row, 0));
@@ -362,15 +365,16 @@ static lac_status structure_group(lac_context *ctx, const lac_buffer *keys, int6
   LAC_TRY(cuda_index_of(ctx, keys, &on_keys));
   LAC_TRY(sorting_open(ctx, keys->count, type, &s));
   LAC_TRY(sorting_run(ctx, &s, nothing, 0, on_keys, bits_of(outputs), outputs));
-  LAC_TRY(structure_create(ctx, type, outputs + 1, &made_offsets, &to_offsets));
+  LAC_TRY(cuda_structure_create(ctx, type, outputs + 1, &made_offsets, &to_offsets));
   scope = cuda_begin(ctx);
   error = cuda_launch_offsets_of(ctx->stream, keys->count, outputs, (cuda_index){s.keys[s.now], LAC_I64}, to_offsets);
-  LAC_TRY(structure_read(ctx, scope, error, "pattern", &kept,
-                         (const char *)to_offsets.data + (size_t)outputs * lac_index_size(type), lac_index_size(type)));
-  LAC_TRY(structure_create(ctx, type, kept, &made_order, &to_order));
+  LAC_TRY(cuda_structure_read(ctx, scope, error, "pattern", &kept,
+                              (const char *)to_offsets.data + (size_t)outputs * lac_index_size(type),
+                              lac_index_size(type)));
+  LAC_TRY(cuda_structure_create(ctx, type, kept, &made_order, &to_order));
   scope = cuda_begin(ctx);
   error = cuda_launch_take(ctx->stream, kept, index_over(s.order[s.now]), nothing, to_order);
-  LAC_TRY(structure_finish(ctx, scope, error, "pattern", &made_order, order));
+  LAC_TRY(cuda_structure_finish(ctx, scope, error, "pattern", &made_order, order));
   *offsets = made_offsets, made_offsets = NULL;
 done:
   sorting_close(ctx, &s);
@@ -401,12 +405,12 @@ static lac_status building_open(lac_context *ctx, const char *function, const la
   lac_index_type type;
 
   LAC_TRY(lac_width_choose(ctx, function, *width, e->rows, e->cols, nnz, width));
-  LAC_TRY(structure_create(ctx, lac_width_offsets(*width), e->rows + 1, &b->offsets, &b->to_offsets));
-  LAC_TRY(structure_create(ctx, lac_width_columns(*width), nnz, &b->columns, &b->to_columns));
+  LAC_TRY(cuda_structure_create(ctx, lac_width_offsets(*width), e->rows + 1, &b->offsets, &b->to_offsets));
+  LAC_TRY(cuda_structure_create(ctx, lac_width_columns(*width), nnz, &b->columns, &b->to_columns));
   LAC_TRY(cuda_scratch_take(ctx, function, (size_t)nnz * lac_index_size(b->to_columns.type), &b->rows_of));
   b->to_rows_of = (cuda_integers){b->rows_of.data, b->to_columns.type};
   type = lac_map_type(e->count, nnz) == LAC_I64 ? LAC_I64 : lac_width_offsets(*width);
-  if (with_map) LAC_TRY(structure_create(ctx, type, e->count, &b->target, &b->to_target));
+  if (with_map) LAC_TRY(cuda_structure_create(ctx, type, e->count, &b->target, &b->to_target));
 done:
   return status;
 }
@@ -421,8 +425,8 @@ static lac_status building_set_aside(lac_context *ctx, const lac_entries *e, lac
 
   *out = *e;
   if (!e->dropped) goto done;
-  LAC_TRY(structure_create(ctx, e->rows <= INT32_MAX ? LAC_I32 : LAC_I64, e->count, row, &to_row));
-  LAC_TRY(structure_create(ctx, e->cols <= INT32_MAX ? LAC_I32 : LAC_I64, e->count, col, &to_col));
+  LAC_TRY(cuda_structure_create(ctx, e->rows <= INT32_MAX ? LAC_I32 : LAC_I64, e->count, row, &to_row));
+  LAC_TRY(cuda_structure_create(ctx, e->cols <= INT32_MAX ? LAC_I32 : LAC_I64, e->count, col, &to_col));
   scope = cuda_begin(ctx);
   LAC_TRY(cuda_end(
       ctx, scope,
@@ -447,18 +451,22 @@ done:
   return status;
 }
 
-/// Entries in canonical order are numbered as they come; the others are sorted, and then their keys are no longer
-/// needed.
+/// Sorted entries as launchers take them.
+static cuda_sorted sorting_result(const sorting *s) {
+  return (cuda_sorted){index_over(s->order[s->now]), s->shift < 0 ? NULL : s->keys[s->now], s->shift};
+}
+
+/// Entries in canonical order are numbered as they come; the others are sorted. The other place of keys is free then.
 static lac_status building_number(lac_context *ctx, const lac_entries *e, sorting *s, cuda_integers *slots) {
   lac_status status = LAC_OK;
   cudaError_t error;
   cuda_scope scope;
 
   if (!e->canonical) LAC_TRY(sorting_run_entries(ctx, s, e));
-  *slots = (cuda_integers){s->keys[0], s->order[0].type};
+  *slots = (cuda_integers){s->keys[1 - s->now], s->order[0].type};
   scope = cuda_begin(ctx);
   error = e->count == 0 ? cudaSuccess
-                        : cuda_launch_slots(ctx->stream, e->count, index_over(s->order[s->now]), index_of(e->row),
+                        : cuda_launch_slots(ctx->stream, e->count, sorting_result(s), index_of(e->row),
                                             index_of(e->col), *slots, s->rest, s->rest_bytes);
   LAC_TRY(cuda_end(ctx, scope, error, "pattern"));
 done:
@@ -471,7 +479,7 @@ static lac_status building_emit(lac_context *ctx, const lac_entries *e, const so
   cudaError_t error;
   cuda_scope scope = cuda_begin(ctx);
 
-  error = cuda_launch_emit(ctx->stream, e->count, b->columns->count, index_over(s->order[s->now]), index_of(e->row),
+  error = cuda_launch_emit(ctx->stream, e->count, b->columns->count, sorting_result(s), index_of(e->row),
                            index_of(e->col), index_over(slots), b->to_rows_of, b->to_columns, b->to_target);
   if (error == cudaSuccess) {
     error = cuda_launch_offsets_of(ctx->stream, b->columns->count, b->offsets->count - 1, index_over(b->to_rows_of),
@@ -510,75 +518,19 @@ done:
   return status;
 }
 
-// -- products --------------------------------------------------------------------------------------------------------
-
-/// A and B where kernels reach them, and where the products of each entry of A begin.
-typedef struct multiplying {
-  cuda_rows a, b;
-  cuda_index rows_of;
-  cuda_scratch memory;
-  cuda_integers starts;  // one more than A has entries: the last is the number of products
-} multiplying;
-
-static lac_status multiplying_open(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, multiplying *m) {
-  lac_status status = LAC_OK;
-  const lac_buffer *rows_of = NULL;
-  size_t starts = rounded((size_t)(a->nnz + 1) * sizeof(int64_t)), sums;
-  cuda_scope scope;
-
-  LAC_TRY(cuda_rows_of(ctx, a, false, &m->a));
-  LAC_TRY(cuda_rows_of(ctx, b, false, &m->b));
-  LAC_TRY(lac_pattern_rows_of(ctx, a, &rows_of));
-  LAC_TRY(cuda_index_of(ctx, rows_of, &m->rows_of));
-  scope = cuda_begin(ctx);
-  sums = cuda_slots_scratch(a->nnz + 1, LAC_I64);
-  cuda_leave(scope);
-  LAC_TRY(cuda_scratch_take(ctx, "pattern", starts + sums, &m->memory));
-  m->starts = (cuda_integers){m->memory.data, LAC_I64};
-  scope = cuda_begin(ctx);
-  LAC_TRY(cuda_end(ctx, scope,
-                   cuda_launch_starts(ctx->stream, a->nnz, m->a.columns, m->b.offsets, m->memory.data,
-                                      (char *)m->memory.data + starts, sums),
-                   "pattern"));
-done:
-  return status;
-}
-
-static lac_status structure_products(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_buffer **row,
-                                     lac_buffer **col) {
-  lac_status status = LAC_OK;
-  multiplying m = {.memory = {NULL, 0}};
-  lac_buffer *made_row = NULL, *made_col = NULL;
-  cuda_integers to_row, to_col;
-  cudaError_t error;
-  cuda_scope scope;
-  int64_t count = 0;
-
-  LAC_TRY(multiplying_open(ctx, a, b, &m));
-  LAC_TRY(ctx->backend->download(ctx, &count, (const int64_t *)m.starts.data + a->nnz, sizeof count));
-  LAC_TRY(structure_create(ctx, a->columns->type, count, &made_row, &to_row));
-  LAC_TRY(structure_create(ctx, b->columns->type, count, &made_col, &to_col));
-  scope = cuda_begin(ctx);
-  error = cuda_launch_products(ctx->stream, count, a->nnz, index_over(m.starts), m.rows_of, m.a.columns, m.b.offsets,
-                               m.b.columns, to_row, to_col);
-  LAC_TRY(structure_finish(ctx, scope, error, "pattern", &made_row, row));
-  *col = made_col, made_col = NULL;
-done:
-  cuda_scratch_release(ctx, &m.memory);
-  lac_object_release(made_row);
-  lac_object_release(made_col);
-  return status;
-}
-
 const lac_structure_kernels cuda_structure_kernels = {
     .look_at_entries = structure_look_at_entries,
     .look_at_offsets = structure_look_at_offsets,
     .lines_of = structure_lines_of,
     .build = structure_build,
     .group = structure_group,
-    .products = structure_products,
+    .products = cuda_structure_products,
     .part = structure_part,
     .join = structure_join,
+    .select = cuda_structure_select,
+    .kron = cuda_structure_kron,
+    .stack = cuda_structure_stack,
+    .places = cuda_structure_places,
     .gather = structure_gather,
     .invert = structure_invert,
     .ascends = structure_ascends,

@@ -11,37 +11,13 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-#include "backends/cuda/grid.cuh"
+#include "backends/cuda/structure.cuh"
 #include "backends/cuda/structure.h"
 #include "core/pattern/fingerprint.h"
 
 using namespace lac_cuda;
 
 namespace {
-
-/// f(i) for the indices of a grid-stride loop.
-template <class F>
-__global__ void __launch_bounds__(BLOCK) for_each(int64_t count, F f) {
-  int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x; i < count; i += step) f(i);
-}
-
-template <class F>
-cudaError_t start(cudaStream_t stream, int64_t count, F f) {
-  if (count == 0) return cudaSuccess;
-  return launch(for_each<F>, blocks(ceil_div(count, BLOCK), MAX_X), stream, count, f);
-}
-
-__device__ void put(const cuda_integers &to, int64_t i, int64_t value) {
-  if (to.type == LAC_I32) {
-    static_cast<int32_t *>(to.data)[i] = static_cast<int32_t>(value);
-  } else {
-    static_cast<int64_t *>(to.data)[i] = value;
-  }
-}
-
-/// Integer i of a list, or i itself where the list is NULL.
-__device__ int64_t get_or_count(const cuda_index &index, int64_t i) { return index.data ? get(index, i) : i; }
 
 /// The least place so far; -1, the largest without a sign, is nowhere.
 __device__ void note(int64_t *first, int64_t place) {
@@ -57,20 +33,6 @@ __device__ void raise(int *flag) {
 
 __device__ bool is_outside(int64_t index, int64_t lowest, int64_t size) {
   return static_cast<uint64_t>(index - lowest) >= static_cast<uint64_t>(size - lowest);
-}
-
-/// The first p in [0, count) with list[p] >= value, or count.
-__device__ int64_t lower_bound(const cuda_index &list, int64_t count, int64_t value) {
-  int64_t low = 0, high = count;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (get(list, middle) < value) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
 }
 
 struct LookAtEntry {
@@ -135,7 +97,11 @@ struct Take {
 struct Invert {
   cuda_index at;
   cuda_integers out;
-  __device__ void operator()(int64_t i) const { put(out, get(at, i), i); }
+
+  __device__ void operator()(int64_t i) const {
+    int64_t to = get(at, i);
+    if (to >= 0) put(out, to, i);
+  }
 };
 
 /// The line of an entry is the last that begins at or before it.
@@ -185,26 +151,30 @@ struct SetAside {
 
 /// 1 for the first of those with the same row and column.
 struct Head {
-  cuda_index order, row, col;
+  cuda_sorted sorted;
+  cuda_index row, col;
   cuda_integers slots;
 
-  __device__ void operator()(int64_t i) const {
-    int64_t here = get_or_count(order, i), before = i ? get_or_count(order, i - 1) : 0;
-    bool is_head = i == 0 || get(row, here) != get(row, before) || get(col, here) != get(col, before);
-    put(slots, i, is_head);
+  __device__ bool differ(int64_t i) const {
+    if (sorted.keys) return sorted.keys[i] != sorted.keys[i - 1];
+    int64_t here = get_or_count(sorted.order, i), before = get_or_count(sorted.order, i - 1);
+    return get(row, here) != get(row, before) || get(col, here) != get(col, before);
   }
+  __device__ void operator()(int64_t i) const { put(slots, i, i == 0 || differ(i)); }
 };
 
 struct Emit {
   int64_t nnz;
-  cuda_index order, row, col, slots;
+  cuda_sorted sorted;
+  cuda_index row, col, slots;
   cuda_integers rows_of, columns, target;
 
   __device__ void operator()(int64_t i) const {
-    int64_t entry = get_or_count(order, i), after = get(slots, i), slot = after - 1;
+    int64_t entry = get_or_count(sorted.order, i), after = get(slots, i), slot = after - 1;
     if (slot < nnz && (i == 0 || get(slots, i - 1) != after)) {
-      put(rows_of, slot, get(row, entry));
-      put(columns, slot, get(col, entry));
+      uint64_t key = sorted.keys ? sorted.keys[i] : 0, low = (uint64_t(1) << sorted.shift) - 1;
+      put(rows_of, slot, sorted.keys ? static_cast<int64_t>(key >> sorted.shift) : get(row, entry));
+      put(columns, slot, sorted.keys ? static_cast<int64_t>(key & low) : get(col, entry));
     }
     if (target.data) put(target, entry, slot < nnz ? slot : -1);
   }
@@ -360,17 +330,17 @@ cudaError_t cuda_launch_add_up(cudaStream_t stream, int64_t count, cuda_integers
                                  : add_up(stream, count, static_cast<int64_t *>(numbers.data), scratch, bytes);
 }
 
-cudaError_t cuda_launch_slots(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
+cudaError_t cuda_launch_slots(cudaStream_t stream, int64_t count, cuda_sorted sorted, cuda_index row, cuda_index col,
                               cuda_integers slots, void *scratch, size_t bytes) {
-  cudaError_t error = start(stream, count, Head{order, row, col, slots});
+  cudaError_t error = start(stream, count, Head{sorted, row, col, slots});
   if (error != cudaSuccess) return error;
   return cuda_launch_add_up(stream, count, slots, scratch, bytes);
 }
 
-cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, int64_t nnz, cuda_index order, cuda_index row,
+cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, int64_t nnz, cuda_sorted sorted, cuda_index row,
                              cuda_index col, cuda_index slots, cuda_integers rows_of, cuda_integers columns,
                              cuda_integers target) {
-  return start(stream, count, Emit{nnz, order, row, col, slots, rows_of, columns, target});
+  return start(stream, count, Emit{nnz, sorted, row, col, slots, rows_of, columns, target});
 }
 
 cudaError_t cuda_launch_starts(cudaStream_t stream, int64_t entries, cuda_index columns, cuda_index b_offsets,

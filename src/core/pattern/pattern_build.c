@@ -521,3 +521,27 @@ done:
   lac_object_release(row);
   return status;
 }
+
+lac_status lac_pattern_from_csc_on(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type,
+                                   const void *offsets, const void *rows_of, lac_width width, lac_pattern **out,
+                                   lac_map **entries) {
+  lac_status status = LAC_OK;
+  build_task task = {"lac_pattern_from_csc", width, out, entries, NULL};
+  lac_entries e = {.rows = rows, .cols = cols, .row = {rows_of, type}};
+  lac_indices starts = {offsets, type};
+  lac_buffer *col = NULL;
+
+  LAC_TRY(build_find_backend(ctx, "lac_pattern_from_csc_on", &task.there));
+  if (!task.there) return lac_pattern_from_csc(ctx, rows, cols, type, offsets, rows_of, width, out, entries);
+  LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, type));
+  LAC_TRY(build_check_offsets(ctx, &task, starts, cols, &e.count));
+  e.col.type = cols <= INT32_MAX ? LAC_I32 : LAC_I64;
+  LAC_TRY(task.there->lines_of(ctx, starts, cols, e.count, e.col.type, &col));
+  LAC_TRY(lac_buffer_on(ctx, col, &e.col.data));
+  LAC_TRY(build_check_there(ctx, &task, (build_axis){"rows_of", "rows", rows, false},
+                            (build_axis){"col", "columns", cols, false}, &e));
+  LAC_TRY(build_make_there(ctx, &task, &e));
+done:
+  lac_object_release(col);
+  return status;
+}

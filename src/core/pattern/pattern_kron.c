@@ -7,7 +7,7 @@
 ///
 /// The values of A x B are the outer product of the values, entry (p, q) at p nnz_b + q, carried along one map.
 
-#include "core/pattern/pattern_impl.h"
+#include "core/pattern/structure.h"
 
 /// Row (i, k): columns and the targets of its entries of the outer product.
 static void kron_row(const lac_pattern *a, const lac_pattern *b, int64_t i, int64_t k, int64_t slot,
@@ -38,18 +38,29 @@ static void kron_fill(const lac_pattern *a, const lac_pattern *b, lac_buffer *of
   lac_buffer_set(offsets, rows, columns->count);
 }
 
+static lac_status kron_here(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_width width,
+                            lac_buffer **offsets, lac_buffer **columns, lac_buffer **target) {
+  lac_status status = LAC_OK;
+  int64_t nnz = a->nnz * b->nnz;
+
+  LAC_TRY(lac_pair_host(ctx, a, b));
+  LAC_TRY(lac_buffer_create(ctx, lac_width_offsets(width), a->rows * b->rows + 1, offsets));
+  LAC_TRY(lac_buffer_create(ctx, lac_width_columns(width), nnz, columns));
+  LAC_TRY(lac_buffer_create(ctx, lac_width_offsets(width), nnz, target));
+  kron_fill(a, b, *offsets, *columns, *target, lac_structure_threads(ctx));
+done:
+  return status;
+}
+
 static lac_status kron_make(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pair_plan *plan) {
   lac_status status = LAC_OK;
+  const lac_structure_kernels *there = lac_structure_of_pair(ctx, a, b);
   lac_buffer *offsets = NULL, *columns = NULL, *target = NULL;
   int64_t rows = a->rows * b->rows, cols = a->cols * b->cols, nnz = a->nnz * b->nnz;
   lac_width width = LAC_WIDTH_AUTO;
 
-  LAC_TRY(lac_pair_host(ctx, a, b));
   LAC_TRY(lac_pair_width(ctx, "lac_pattern_kron", a, b, rows, cols, nnz, &width));
-  LAC_TRY(lac_buffer_create(ctx, lac_width_offsets(width), rows + 1, &offsets));
-  LAC_TRY(lac_buffer_create(ctx, lac_width_columns(width), nnz, &columns));
-  LAC_TRY(lac_buffer_create(ctx, lac_width_offsets(width), nnz, &target));
-  kron_fill(a, b, offsets, columns, target, lac_structure_threads(ctx));
+  LAC_TRY((there ? there->kron : kron_here)(ctx, a, b, width, &offsets, &columns, &target));
   LAC_TRY(lac_pattern_adopt(ctx, rows, cols, width, &offsets, &columns, &plan->pattern));
   LAC_TRY(lac_map_adopt_injective(ctx, nnz, &target, &plan->from_a));
 done:

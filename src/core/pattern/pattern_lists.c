@@ -10,7 +10,7 @@
 /// Where an index repeats, one slot of A goes to several of B, which no map can say. The map of `select` therefore runs
 /// from the slots of B to those of A, and values follow by its transpose.
 
-#include "core/pattern/pattern_impl.h"
+#include "core/pattern/structure.h"
 
 typedef struct lists_task {
   const char *function;
@@ -93,6 +93,7 @@ static lac_status lists_make(lac_context *ctx, lists_task *t, lac_pattern **out,
   lac_width width = LAC_WIDTH_AUTO;
   lac_index_type type = LAC_I32;
 
+  LAC_TRY(lac_pattern_host(ctx, t->a));
   LAC_TRY(lists_invert(ctx, t));
   LAC_ALLOC(begin, t->rows + 1);
   LAC_TRY(lists_collect(ctx, t, begin, &columns, &slots));
@@ -113,6 +114,95 @@ done:
   return status;
 }
 
+// -- on a device -----------------------------------------------------------------------------------------------------
+
+/// Whether an index comes twice; *twice is the place of the first that does, or -1.
+static lac_status lists_find_twice(lac_context *ctx, int64_t count, const int64_t *list, int64_t size, int64_t *twice) {
+  lac_status status = LAC_OK;
+  uint64_t *seen = NULL;
+
+  *twice = -1;
+  if (!list) goto done;
+  LAC_ALLOC(seen, size / 64 + 1);
+  for (int64_t i = 0; i < count && *twice < 0; ++i) {
+    uint64_t bit = (uint64_t)1 << (list[i] % 64);
+    if (seen[list[i] / 64] & bit) *twice = i;
+    seen[list[i] / 64] |= bit;
+  }
+done:
+  lac_free(seen);
+  return status;
+}
+
+/// Of each of `lines` (the rows or the columns of A's entries) its place in a list, or -1; the lines themselves where
+/// there is no list.
+static lac_status lists_follow(lac_context *ctx, int64_t count, const int64_t *list, int64_t size,
+                               const lac_buffer *lines, lac_buffer **out) {
+  lac_status status = LAC_OK;
+  const lac_structure_kernels *there = lac_structure_of(ctx);
+  lac_index_type type = size <= INT32_MAX ? LAC_I32 : LAC_I64;
+  lac_buffer *given = NULL, *place = NULL;
+
+  if (!list) {
+    *out = lac_object_retain(lines);
+    goto done;
+  }
+  LAC_TRY(lac_buffer_create(ctx, type, count, &given));
+  for (int64_t i = 0; i < count; ++i) lac_buffer_set(given, i, list[i]);
+  LAC_TRY(there->invert(ctx, given, size, type, &place));
+  LAC_TRY(there->gather(ctx, place, lines, out));
+done:
+  lac_object_release(given);
+  lac_object_release(place);
+  return status;
+}
+
+/// Lists in which no index comes twice: each entry of A goes to one place, which coordinates tell. `target` has the
+/// slot of B for each of A.
+static lac_status lists_build(lac_context *ctx, const lists_task *t, lac_pattern **out, lac_buffer **target) {
+  lac_status status = LAC_OK;
+  const lac_structure_kernels *there = lac_structure_of(ctx);
+  lac_entries e = {.rows = t->rows, .cols = t->cols, .count = t->a->nnz, .may_drop = true};
+  const lac_buffer *rows_of = NULL;
+  lac_buffer *row = NULL, *col = NULL, *offsets = NULL, *columns = NULL;
+  lac_width width = lac_pair_width_asked(t->a, t->a);
+  lac_entries_look look = {0};
+
+  LAC_TRY(lac_pattern_rows_of(ctx, t->a, &rows_of));
+  LAC_TRY(lists_follow(ctx, t->rows, t->row, t->a->rows, rows_of, &row));
+  LAC_TRY(lists_follow(ctx, t->cols, t->col, t->a->cols, t->a->columns, &col));
+  e.row.type = row->type, e.col.type = col->type;
+  LAC_TRY(lac_buffer_on(ctx, row, &e.row.data));
+  LAC_TRY(lac_buffer_on(ctx, col, &e.col.data));
+  LAC_TRY(there->look_at_entries(ctx, &e, &look));
+  e.dropped = look.dropped;
+  e.by_row = e.canonical = look.canonical && !look.dropped;
+  LAC_TRY(there->build(ctx, t->function, &e, &width, &offsets, &columns, target));
+  LAC_TRY(lac_pattern_adopt(ctx, t->rows, t->cols, width, &offsets, &columns, out));
+done:
+  lac_object_release(row);
+  lac_object_release(col);
+  lac_object_release(offsets);
+  lac_object_release(columns);
+  return status;
+}
+
+/// Whether the pattern lies on a device, and the lists can be followed there.
+static lac_status lists_are_there(lac_context *ctx, const lists_task *t, bool *out) {
+  lac_status status = LAC_OK;
+  int64_t row = -1, col = -1;
+
+  *out = lac_structure_there(ctx, t->a) != NULL;
+  if (!*out) goto done;
+  LAC_TRY(lists_find_twice(ctx, t->rows, t->row, t->a->rows, &row));
+  LAC_TRY(lists_find_twice(ctx, t->cols, t->col, t->a->cols, &col));
+  *out = row < 0 && col < 0;
+done:
+  return status;
+}
+
+// -- what users ask for ----------------------------------------------------------------------------------------------
+
 static void lists_close(lists_task *t) {
   lac_free(t->place0);
   lac_free(t->places);
@@ -122,21 +212,30 @@ lac_status lac_pattern_select(lac_context *ctx, const lac_pattern *pattern, int6
                               int64_t cols, const int64_t *col, lac_pattern **out, lac_map **map) {
   lac_status status = LAC_OK;
   lists_task t = {.function = "lac_pattern_select", .a = pattern, .rows = rows, .cols = cols, .row = row, .col = col};
-  lac_buffer *source = NULL;
+  lac_buffer *source = NULL, *target = NULL;
   lac_pattern *made = NULL;
+  bool is_there = false;
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_select: out is NULL");
-  LAC_TRY(lac_pattern_require_host(ctx, pattern, t.function));
+  LAC_TRY(lac_pattern_require_scalar(ctx, pattern, t.function));
   if (!row) t.rows = pattern->rows;
   if (!col) t.cols = pattern->cols;
   LAC_TRY(lists_check(ctx, &t, "row", t.rows, row, pattern->rows));
   LAC_TRY(lists_check(ctx, &t, "col", t.cols, col, pattern->cols));
-  LAC_TRY(lists_make(ctx, &t, &made, &source));
-  if (map) LAC_TRY(lac_map_adopt(ctx, pattern->nnz, &source, map));
+  LAC_TRY(lists_are_there(ctx, &t, &is_there));
+  if (is_there) {
+    LAC_TRY(lists_build(ctx, &t, &made, &target));
+    LAC_TRY(lac_structure_of(ctx)->invert(ctx, target, made->nnz, target->type, &source));
+    if (map) LAC_TRY(lac_map_adopt_injective(ctx, pattern->nnz, &source, map));
+  } else {
+    LAC_TRY(lists_make(ctx, &t, &made, &source));
+    if (map) LAC_TRY(lac_map_adopt(ctx, pattern->nnz, &source, map));
+  }
   *out = made, made = NULL;
 done:
   lists_close(&t);
   lac_object_release(source);
+  lac_object_release(target);
   lac_pattern_destroy(&made);
   return status;
 }
@@ -145,20 +244,15 @@ done:
 static lac_status lists_check_once(lac_context *ctx, const lists_task *t, const char *what, const int64_t *list,
                                    int64_t size) {
   lac_status status = LAC_OK;
-  uint64_t *seen = NULL;
+  int64_t i = -1;
 
   if (!list) goto done;
   LAC_TRY(lists_check(ctx, t, what, size, list, size));
-  LAC_ALLOC(seen, size / 64 + 1);
-  for (int64_t i = 0; i < size; ++i) {
-    uint64_t bit = (uint64_t)1 << (list[i] % 64);
-    LAC_CHECK(!(seen[list[i] / 64] & bit), LAC_ERR_ARG,
-              "%s: %s[%lld] = %lld came before; a permutation has each index once (lac_pattern_select takes any list)",
-              t->function, what, (long long)i, (long long)list[i]);
-    seen[list[i] / 64] |= bit;
-  }
+  LAC_TRY(lists_find_twice(ctx, size, list, size, &i));
+  LAC_CHECK(i < 0, LAC_ERR_ARG,
+            "%s: %s[%lld] = %lld came before; a permutation has each index once (lac_pattern_select takes any list)",
+            t->function, what, (long long)i, (long long)list[i < 0 ? 0 : i]);
 done:
-  lac_free(seen);
   return status;
 }
 
@@ -179,21 +273,27 @@ lac_status lac_pattern_permute(lac_context *ctx, const lac_pattern *pattern, con
                                lac_pattern **out, lac_map **map) {
   lac_status status = LAC_OK;
   lists_task t = {.function = "lac_pattern_permute", .a = pattern, .row = row, .col = col};
-  lac_buffer *source = NULL;
+  lac_buffer *source = NULL, *target = NULL;
   lac_pattern *made = NULL;
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_permute: out is NULL");
-  LAC_TRY(lac_pattern_require_host(ctx, pattern, t.function));
+  LAC_TRY(lac_pattern_require_scalar(ctx, pattern, t.function));
   t.rows = pattern->rows;
   t.cols = pattern->cols;
   LAC_TRY(lists_check_once(ctx, &t, "row", row, t.rows));
   LAC_TRY(lists_check_once(ctx, &t, "col", col, t.cols));
-  LAC_TRY(lists_make(ctx, &t, &made, &source));
-  if (map) LAC_TRY(lists_turn(ctx, source, map));
+  if (lac_structure_there(ctx, pattern)) {
+    LAC_TRY(lists_build(ctx, &t, &made, &target));
+    if (map) LAC_TRY(lac_map_adopt_injective(ctx, made->nnz, &target, map));
+  } else {
+    LAC_TRY(lists_make(ctx, &t, &made, &source));
+    if (map) LAC_TRY(lists_turn(ctx, source, map));
+  }
   *out = made, made = NULL;
 done:
   lists_close(&t);
   lac_object_release(source);
+  lac_object_release(target);
   lac_pattern_destroy(&made);
   return status;
 }

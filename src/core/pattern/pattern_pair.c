@@ -4,7 +4,8 @@
 /// B are merged, and every column stays, or those that both have.
 ///
 /// It is done twice, first to count and then to fill. Rows are independent: the number of threads changes nothing.
-/// Where a backend builds patterns on its device, a union is built there, of the entries of both.
+/// Where a backend builds patterns on its device, a union is built there, of the entries of both, and an
+/// intersection selected.
 
 #include "core/pattern/structure.h"
 
@@ -193,9 +194,29 @@ static lac_status merge_make_union(lac_context *ctx, const lac_pattern *a, const
   return lac_structure_of(ctx) ? union_build(ctx, a, b, plan) : merge_make(ctx, &merge_union, a, b, plan);
 }
 
+/// Entries of a that b has, and those of b that a has: both in the order of slots, and so the same ones.
+static lac_status intersection_select(lac_context *ctx, const lac_pattern *a, const lac_pattern *b,
+                                      lac_pair_plan *plan) {
+  lac_status status = LAC_OK;
+  const lac_structure_kernels *structure = lac_structure_of(ctx);
+  const lac_window in_b = {.row1 = a->rows, .col1 = a->cols, .other = b},
+                   in_a = {.row1 = a->rows, .col1 = a->cols, .other = a};
+  merge_parts m = {.a = a, .b = b};
+  lac_width width = LAC_WIDTH_AUTO;
+
+  LAC_TRY(lac_pair_width(ctx, merge_intersection.function, a, b, a->rows, a->cols, 0, &width));
+  LAC_TRY(structure->select(ctx, a, &in_b, width, &m.offsets, &m.columns, &m.from_a));
+  LAC_TRY(structure->select(ctx, b, &in_a, width, NULL, NULL, &m.from_b));
+  LAC_TRY(merge_keep(ctx, &m, width, plan));
+done:
+  merge_close(&m);
+  return status;
+}
+
 static lac_status merge_make_intersection(lac_context *ctx, const lac_pattern *a, const lac_pattern *b,
                                           lac_pair_plan *plan) {
-  return merge_make(ctx, &merge_intersection, a, b, plan);
+  return lac_structure_of_pair(ctx, a, b) ? intersection_select(ctx, a, b, plan)
+                                          : merge_make(ctx, &merge_intersection, a, b, plan);
 }
 
 static lac_status merge_with_itself(lac_context *ctx, const lac_pattern *a, lac_pattern **out, lac_map **from_a,

@@ -10,7 +10,7 @@
 /// blocks in order fills every row in order. Linear in entries and rows. The slots of a vstack and of a block_diag are
 /// those of the blocks one after the other: their values are a concatenation.
 
-#include "core/pattern/pattern_impl.h"
+#include "core/pattern/structure.h"
 
 typedef struct stack_task {
   const char *function;
@@ -29,7 +29,7 @@ static lac_status stack_grow(lac_context *ctx, const stack_task *t, int64_t b, s
   lac_status status = LAC_OK;
   const lac_pattern *p = t->blocks[b];
 
-  LAC_TRY(lac_pattern_require_host(ctx, p, t->function));
+  LAC_TRY(lac_pattern_require_scalar(ctx, p, t->function));
   LAC_CHECK(t->down || b == 0 || p->rows == size->rows, LAC_ERR_SHAPE,
             "%s: pattern %lld has %lld rows and those before it %lld; all must have the same", t->function,
             (long long)b, (long long)p->rows, (long long)size->rows);
@@ -104,30 +104,64 @@ done:
   return status;
 }
 
+static lac_status stack_here(lac_context *ctx, const stack_task *t, const stack_size *size, lac_buffer **offsets,
+                             lac_buffer **columns, lac_map **maps) {
+  lac_status status = LAC_OK;
+  int64_t *begin = NULL;
+
+  for (int64_t b = 0; b < t->count; ++b) LAC_TRY(lac_pattern_host(ctx, t->blocks[b]));
+  LAC_ALLOC(begin, size->rows + 1);
+  stack_count(t, size->rows, begin, lac_structure_threads(ctx));
+  LAC_TRY(lac_buffer_create(ctx, lac_width_offsets(size->width), size->rows + 1, offsets));
+  for (int64_t i = 0; i <= size->rows; ++i) lac_buffer_set(*offsets, i, begin[i]);
+  LAC_TRY(lac_buffer_create(ctx, lac_width_columns(size->width), size->nnz, columns));
+  LAC_TRY(stack_fill_all(ctx, t, size, begin, *columns, maps));
+done:
+  lac_free(begin);
+  return status;
+}
+
+static lac_status stack_there(lac_context *ctx, const stack_task *t, const stack_size *size, lac_buffer **offsets,
+                              lac_buffer **columns, lac_map **maps) {
+  lac_status status = LAC_OK;
+  lac_stacking s = {.count = t->count, .blocks = t->blocks, .down = t->down, .right = t->right};
+  lac_buffer **targets = NULL;
+
+  s.rows = size->rows, s.nnz = size->nnz, s.width = size->width;
+  if (maps) LAC_ALLOC(targets, t->count);
+  LAC_TRY(lac_structure_of(ctx)->stack(ctx, &s, offsets, columns, targets));
+  for (int64_t b = 0; maps && b < t->count; ++b)
+    LAC_TRY(lac_map_adopt_injective(ctx, size->nnz, &targets[b], &maps[b]));
+done:
+  for (int64_t b = 0; targets && b < t->count; ++b) lac_object_release(targets[b]);
+  lac_free(targets);
+  return status;
+}
+
+/// Where the host lacks the indices of one of them they are stacked where these are.
+static bool stack_is_there(const lac_context *ctx, const stack_task *t) {
+  bool is_there = false;
+  for (int64_t b = 0; b < t->count; ++b) is_there = is_there || lac_structure_there(ctx, t->blocks[b]);
+  return is_there;
+}
+
 static lac_status stack_make(lac_context *ctx, const stack_task *t, lac_pattern **out, lac_map **maps) {
   lac_status status = LAC_OK;
   stack_size size = {0};
-  int64_t *begin = NULL;
   lac_buffer *offsets = NULL, *columns = NULL;
   lac_map **made = NULL;
   lac_pattern *pattern = NULL;
 
   LAC_CHECK(out, LAC_ERR_ARG, "%s: out is NULL", t->function);
   LAC_TRY(stack_measure(ctx, t, &size));
-  LAC_ALLOC(begin, size.rows + 1);
   if (maps) LAC_ALLOC(made, t->count);
-  stack_count(t, size.rows, begin, lac_structure_threads(ctx));
-  LAC_TRY(lac_buffer_create(ctx, lac_width_offsets(size.width), size.rows + 1, &offsets));
-  for (int64_t i = 0; i <= size.rows; ++i) lac_buffer_set(offsets, i, begin[i]);
-  LAC_TRY(lac_buffer_create(ctx, lac_width_columns(size.width), size.nnz, &columns));
-  LAC_TRY(stack_fill_all(ctx, t, &size, begin, columns, made));
+  LAC_TRY((stack_is_there(ctx, t) ? stack_there : stack_here)(ctx, t, &size, &offsets, &columns, made));
   LAC_TRY(lac_pattern_adopt(ctx, size.rows, size.cols, size.width, &offsets, &columns, &pattern));
   for (int64_t b = 0; maps && b < t->count; ++b) maps[b] = made[b], made[b] = NULL;
   *out = pattern;
 done:
   for (int64_t b = 0; made && b < t->count; ++b) lac_map_destroy(&made[b]);
   lac_free(made);
-  lac_free(begin);
   lac_object_release(offsets);
   lac_object_release(columns);
   return status;

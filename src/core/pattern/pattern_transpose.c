@@ -229,7 +229,7 @@ static lac_status transpose_targets(lac_context *ctx, const lac_rows *t, lac_buf
   lac_buffer *target = NULL;
   int threads = lac_structure_threads(ctx);
 
-  if (lac_structure_of(ctx)) return lac_structure_of(ctx)->invert(ctx, t->slots, out);
+  if (lac_structure_of(ctx)) return lac_structure_of(ctx)->invert(ctx, t->slots, t->slots->count, t->slots->type, out);
   LAC_TRY(lac_buffer_create(ctx, t->slots->type, t->slots->count, &target));
 #pragma omp parallel for num_threads(threads) schedule(static) if (t->slots->count > 1 << 16)
   for (int64_t q = 0; q < t->slots->count; ++q) lac_buffer_set(target, lac_buffer_get(t->slots, q), q);

@@ -2,10 +2,10 @@
 /// @file structure.h
 /// Structure that is made where its indices lie: the loops over integers that a backend has on its device.
 ///
-/// Patterns, transposes, unions, products and the groups of maps are composed of these in core/pattern, which keeps the
-/// sentences and the policy. A backend without a table (lac_backend.structure is NULL) works on the host, where
-/// core/pattern has the same loops for threads. Results are complete, for every stream, when a function returns; what
-/// steers (counts, the first fault) is read there and nowhere else.
+/// Patterns, transposes, parts, pairs, stacks, products and the groups of maps are composed of these in core/pattern,
+/// which keeps the sentences and the policy. A backend without a table (lac_backend.structure is NULL) works on the
+/// host, where core/pattern has the same loops for threads. Results are complete, for every stream, when a function
+/// returns; what steers (counts, the first fault) is read there and nowhere else.
 
 #ifndef LACUNA_CORE_PATTERN_STRUCTURE_H
 #define LACUNA_CORE_PATTERN_STRUCTURE_H
@@ -25,6 +25,24 @@ typedef struct lac_entries_look {
 typedef struct lac_offsets_look {
   int64_t first, last, descent;
 } lac_offsets_look;
+
+/// What stays of a pattern: rows [row0, row1) and columns [col0, col1), which are counted from row0 and col0 on; of
+/// these the entries with col - row <= k where it cuts above, >= k where it cuts below, and those that `other` has too.
+typedef struct lac_window {
+  int64_t row0, row1, col0, col1;
+  bool cuts_above, cuts_below;
+  int64_t k;
+  const lac_pattern *other;  // NULL: all of them
+} lac_window;
+
+/// Patterns in one: block b begins at a row and a column that grow by the sizes of the blocks before it.
+typedef struct lac_stacking {
+  int64_t count;
+  const lac_pattern *const *blocks;
+  bool down, right;  // what grows: row, column
+  int64_t rows, nnz;
+  lac_width width;
+} lac_stacking;
 
 struct lac_structure_kernels {
   /// Entries by coordinates, where every index may be anything.
@@ -58,9 +76,26 @@ struct lac_structure_kernels {
                      lac_buffer **out);
   lac_status (*join)(lac_context *ctx, const lac_buffer *a, const lac_buffer *b, lac_index_type type, lac_buffer **out);
 
-  /// out[i] = from[at[i]]; out[at[i]] = i, where `at` is a permutation.
+  /// What a window leaves of a pattern: offsets and columns in a width that holds them (NULL: not asked for), and the
+  /// slot of each entry, -1 for what goes, in the offsets' type.
+  lac_status (*select)(lac_context *ctx, const lac_pattern *a, const lac_window *w, lac_width width,
+                       lac_buffer **offsets, lac_buffer **columns, lac_buffer **target);
+
+  /// The Kronecker product of a and b, and the slot of entry (p, q) at p nnz_b + q.
+  lac_status (*kron)(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_width width,
+                     lac_buffer **offsets, lac_buffer **columns, lac_buffer **target);
+
+  /// Patterns in one, and for each of them (targets is NULL: not asked for) the slots of its entries.
+  lac_status (*stack)(lac_context *ctx, const lac_stacking *s, lac_buffer **offsets, lac_buffer **columns,
+                      lac_buffer **targets);
+
+  /// For each entry row * stride + col, or where the stride is 0 its row if it is on the diagonal, else -1.
+  lac_status (*places)(lac_context *ctx, const lac_pattern *a, int64_t stride, lac_index_type type, lac_buffer **out);
+
+  /// out[i] = from[at[i]]; out[at[i]] = i, of `outputs` integers and -1 where nothing leads. A negative at[i] leads
+  /// nowhere, and no two of the others to one place.
   lac_status (*gather)(lac_context *ctx, const lac_buffer *from, const lac_buffer *at, lac_buffer **out);
-  lac_status (*invert)(lac_context *ctx, const lac_buffer *at, lac_buffer **out);
+  lac_status (*invert)(lac_context *ctx, const lac_buffer *at, int64_t outputs, lac_index_type type, lac_buffer **out);
 
   /// Whether integer i is i; whether integers never descend, from 0 on; whether two buffers have the same integers.
   lac_status (*ascends)(lac_context *ctx, const lac_buffer *buffer, bool *is_identity, bool *is_sorted);
@@ -79,6 +114,17 @@ struct lac_structure_kernels {
 /// The table of the context's backend, or NULL: work on the host.
 static inline const lac_structure_kernels *lac_structure_of(const lac_context *ctx) {
   return ctx ? ctx->backend->structure : NULL;
+}
+
+/// The same for what is made of a pattern whose indices the host does not have, or of two of which one is such.
+static inline const lac_structure_kernels *lac_structure_there(const lac_context *ctx, const lac_pattern *a) {
+  bool is_here = lac_buffer_is_host(a->offsets) && lac_buffer_is_host(a->columns);
+  return is_here ? NULL : lac_structure_of(ctx);
+}
+static inline const lac_structure_kernels *lac_structure_of_pair(const lac_context *ctx, const lac_pattern *a,
+                                                                 const lac_pattern *b) {
+  const lac_structure_kernels *of_a = lac_structure_there(ctx, a);
+  return of_a ? of_a : lac_structure_there(ctx, b);
 }
 
 #endif

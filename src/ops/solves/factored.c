@@ -21,7 +21,7 @@ lac_status lac_call_factor(lac_call *call, int a, lac_factor **out) {
               call->op->name);
     *out = lac_factor_retain(call->object);
   } else {
-    LAC_TRY(lac_solver_factor(ctx, call->object, call->in[a], out));
+    LAC_TRY(lac_solver_take_factor(ctx, call->object, call->in[a], out));
   }
 done:
   return status;

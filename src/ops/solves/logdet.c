@@ -31,8 +31,8 @@ static lac_status logdet_join(lac_context *ctx, lac_array *out, const lac_array 
 
   LAC_ALLOC(sizes, out->count);
   LAC_ALLOC(phases, out->count);
-  LAC_TRY(lac_array_read(ctx, logabs, sizes));
-  LAC_TRY(lac_array_read(ctx, sign, phases));
+  LAC_TRY(lac_array_fetch(ctx, logabs, sizes));
+  LAC_TRY(lac_array_fetch(ctx, sign, phases));
   for (int64_t i = 0; i < out->count; i++) {
     c128 phase = lac_number_get(dtype, phases, i);
     lac_number_put(dtype, phases, i,

@@ -27,7 +27,7 @@ lac_status lac_lu_infer(lac_call *c) {
   const lac_pattern *p = c->patterns[0];
   const lac_map *steps = c->object;
 
-  LAC_TRY(lac_pattern_require_host(ctx, p, c->op->name));
+  LAC_TRY(lac_pattern_require_scalar(ctx, p, c->op->name));
   LAC_CHECK(!steps || (steps->object.kind == &lac_map_kind && steps->inputs == p->rows), LAC_ERR_ARG,
             "%s: the object must be a map of the %lld steps to rows (lac_pattern_fill), or absent", c->op->name,
             (long long)p->rows);
@@ -58,31 +58,43 @@ done:
   return status;
 }
 
-static lac_status lu_explain(lac_call *c, lac_pivots pivots, const lac_pivot_fault *fault, int64_t items) {
-  lac_context *ctx = c->ctx;
+static lac_status lu_say_zero(lac_context *ctx, const char *who, const lac_value_fault *f) {
   lac_status status = LAC_OK;
-  const lac_map *steps = c->object;
-  long long row = fault->row, item = fault->item;
 
-  if (steps) {
-    LAC_TRY(lac_map_host(ctx, steps));
-    row = lac_buffer_get(steps->target, fault->row);
-  }
-  if (pivots == LAC_PIVOTS_POSITIVE) {
-    LAC_CHECK(items == 1, LAC_ERR_DEFINITE,
-              "%s: matrix %lld of the batch is not positive definite: pivot %.3g in row %lld; use lac_lu or lac_ldlt",
-              c->op->name, item, fault->pivot, row);
-    LAC_FAIL(LAC_ERR_DEFINITE,
-             "%s: the matrix is not positive definite: pivot %.3g in row %lld; use lac_lu or lac_ldlt", c->op->name,
-             fault->pivot, row);
-  }
-  LAC_CHECK(items == 1, LAC_ERR_SINGULAR,
+  LAC_CHECK(f->items == 1, LAC_ERR_SINGULAR,
             "%s: the pivot of row %lld is zero in matrix %lld of the batch; another order of elimination, or a solver, "
             "which pivots, may do",
-            c->op->name, row, item);
+            who, (long long)f->place, (long long)f->item);
   LAC_FAIL(LAC_ERR_SINGULAR,
-           "%s: the pivot of row %lld is zero; another order of elimination, or a solver, which pivots, may do",
-           c->op->name, row);
+           "%s: the pivot of row %lld is zero; another order of elimination, or a solver, which pivots, may do", who,
+           (long long)f->place);
+done:
+  return status;
+}
+
+static lac_status lu_say_indefinite(lac_context *ctx, const char *who, const lac_value_fault *f) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(f->items == 1, LAC_ERR_DEFINITE,
+            "%s: matrix %lld of the batch is not positive definite: pivot %.3g in row %lld; use lac_lu or lac_ldlt",
+            who, (long long)f->item, f->number, (long long)f->place);
+  LAC_FAIL(LAC_ERR_DEFINITE, "%s: the matrix is not positive definite: pivot %.3g in row %lld; use lac_lu or lac_ldlt",
+           who, f->number, (long long)f->place);
+done:
+  return status;
+}
+
+/// Say what was found at once; rows are called what `late` calls them.
+static lac_status lu_say_now(lac_call *c, const lac_late *late, const lac_pivot_fault *found, int64_t items) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  lac_value_fault fault = {.item = found->item, .place = found->row, .items = items, .number = found->pivot};
+
+  if (late->names) {
+    LAC_TRY(lac_buffer_host(ctx, late->names));
+    fault.place = lac_buffer_get(late->names, found->row);
+  }
+  LAC_TRY(late->say(ctx, late->who, &fault));
 done:
   return status;
 }
@@ -90,12 +102,15 @@ done:
 lac_status lac_lu_run(lac_call *c, lac_pivots pivots, const lac_array *a, lac_array *lu) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
-  lac_pivot_fault fault = {.row = -1};
+  const lac_map *steps = c->object;
+  bool is_positive = pivots == LAC_PIVOTS_POSITIVE;
+  lac_late late = {is_positive ? lu_say_indefinite : lu_say_zero, c->op->name, steps ? steps->target : NULL};
+  lac_pivot_fault found = {.row = -1};
 
   LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->lu_values));
   LAC_TRY(lu_check_diagonal(c));
-  LAC_TRY(KERNELS(c)->lu_values(ctx, c->patterns[0], pivots == LAC_PIVOTS_POSITIVE, a, lu, &fault));
-  if (fault.row >= 0) LAC_TRY(lu_explain(c, pivots, &fault, a->count / c->patterns[0]->nnz));
+  LAC_TRY(KERNELS(c)->lu_values(ctx, c->patterns[0], is_positive, a, lu, &late, &found));
+  if (found.row >= 0) LAC_TRY(lu_say_now(c, &late, &found, a->count / c->patterns[0]->nnz));
 done:
   return status;
 }

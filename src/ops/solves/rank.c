@@ -138,7 +138,7 @@ static lac_status rank_read(lac_context *ctx, rank_look *l) {
   lac_status status = LAC_OK;
   lac_dtype real = lac_dtype_real(l->factor->meta.dtype);
 
-  LAC_TRY(lac_array_read(ctx, l->z, l->numbers));
+  LAC_TRY(lac_array_fetch(ctx, l->z, l->numbers));
   for (int64_t i = 0; i < l->z->count * l->parts; i++) l->at_z[i] = creal(lac_number_get(real, l->numbers, i));
 done:
   return status;

@@ -11,21 +11,23 @@
 ///     a solve      is foreseen to take longer than a direct factor          ->  a direct partner, now and later
 ///                  does not converge                                        ->  the same
 ///                  was left, and there is no room for a direct factor       ->  goes on
-///     an engine    fails, whatever the matrix                               ->  direct, on the host, now and later
+///     a device     lacks what a direct factor there takes, or fails         ->  direct, on the host, now and later
 ///
 /// Of Krylov methods, flexible CG for Hermitian matrices with a positive diagonal, else GMRES. It chooses among what
 /// the backend has; where only a method on the host will do, values and right-hand sides travel (travel.c). On a device
-/// with an engine for direct factors (engines/cudss), these are the engine's, unless there are few rows.
+/// with an engine for direct factors (engines/cudss), these are the engine's, unless there are few rows; a batch of
+/// matrices of few rows is factored on the device too (batched/).
 
 #include "solvers/auto/auto.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "solvers/batched/plan.h"
 #include "solvers/options.h"
 #include "solvers/precondition/preconditioner.h"
 
-extern const lac_solver_table lac_kind_auto, lac_kind_direct, lac_kind_flexible_cg, lac_kind_gmres,
+extern const lac_solver_table lac_kind_auto, lac_kind_batched, lac_kind_direct, lac_kind_flexible_cg, lac_kind_gmres,
     lac_kind_flexible_gmres;
 
 // -- cores -----------------------------------------------------------------------------------------------------------
@@ -37,17 +39,22 @@ static bool auto_is_wanted(const lac_solver_options *o) {
          o->iteration.left_null_space;
 }
 
-// Up to so many rows travel: the host has factored them before an engine on a device has begun.
-enum { AUTO_FEW = 10000 };
+// Up to so many rows travel: the host has factored them before an engine on a device has begun. So many matrices of a
+// few rows are factored on the device before they have travelled.
+enum { AUTO_FEW = 10000, AUTO_BATCH = 8 };
 
-/// Who makes direct factors of arrays where the context's lie. Options that an engine does not follow are for methods
-/// of the host.
-static const lac_solver_table *auto_direct_kind(const lac_context *ctx, const lac_solver_core *core) {
+/// Who makes direct factors of so many matrices where the context's arrays lie. Options that are not followed there are
+/// for methods of the host.
+static const lac_solver_table *auto_direct_kind(const lac_context *ctx, const lac_solver_core *core, int64_t items) {
   lac_auto_core *c = core->part;
-  const lac_solver_table *engine = atomic_load(&c->has_left_engine) ? NULL : lac_engine_on_device(ctx->space);
+  const lac_solver_table *engine = lac_engine_on_device(ctx->space), *batched = &lac_kind_batched;
   bool is_free = core->options.ordering == LAC_ORDER_AUTO &&
                  core->options.pivot_tolerance == lac_solver_options_defaults().pivot_tolerance;
-  return engine && is_free && core->rows > AUTO_FEW ? engine : &lac_kind_direct;
+
+  if (!is_free || lac_context_is_host(ctx) || atomic_load(&c->has_left_device)) return &lac_kind_direct;
+  if (engine && core->rows > AUTO_FEW) return engine;
+  if (items < AUTO_BATCH || core->rows > LAC_BATCHED_ROWS) return &lac_kind_direct;
+  return batched->is_here(ctx, batched, core) ? batched : &lac_kind_direct;
 }
 
 lac_status lac_auto_analyse(lac_context *ctx, lac_solver_core *core, lac_auto_cost *cost, bool *is_known) {
@@ -88,7 +95,7 @@ static lac_status auto_weigh(lac_context *ctx, lac_solver_core *core) {
   bool is_known = false;
 
   LAC_TRY(lac_auto_foresee(ctx, core->pattern, &c->cost));
-  if (auto_direct_kind(ctx, core) == &lac_kind_direct &&
+  if (auto_direct_kind(ctx, core, 1) == &lac_kind_direct &&
       (!c->cost.is_costly || lac_auto_is_in_doubt(core->pattern, &c->cost))) {
     LAC_TRY(lac_auto_analyse(ctx, core, &c->cost, &is_known));
   }
@@ -113,7 +120,7 @@ static lac_status auto_analyse(lac_context *ctx, lac_solver_core *core) {
   if (!c->begins_iterating) LAC_TRY(auto_weigh(ctx, core));
   if (!c->begins_iterating) {
     snprintf(c->why, sizeof c->why, "there is no room for a direct factor");
-    LAC_TRY(lac_core_inner(ctx, core, auto_direct_kind(ctx, core), "chosen", &direct));
+    LAC_TRY(lac_core_inner(ctx, core, auto_direct_kind(ctx, core, 1), "chosen", &direct));
     c->direct = direct;
   }
 done:
@@ -203,7 +210,7 @@ static const lac_factor *auto_like(const lac_factor *like, const lac_solver_tabl
 }
 
 static const lac_factor *auto_like_direct(const lac_context *ctx, const lac_factor *f, const lac_factor *like) {
-  return auto_like(like, auto_direct_kind(ctx, f->core));
+  return auto_like(like, auto_direct_kind(ctx, f->core, f->items));
 }
 
 /// A direct factor by one kind.
@@ -224,7 +231,7 @@ done:
 static lac_status auto_direct(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f,
                               bool *lacks_room) {
   lac_status status = LAC_OK;
-  const lac_solver_table *kind = auto_direct_kind(ctx, f->core);
+  const lac_solver_table *kind = auto_direct_kind(ctx, f->core, f->items);
   lac_auto_core *c = f->core->part;
   lac_shortage shortage;
   lac_status made = auto_direct_by(ctx, kind, a, like, f, &shortage);
@@ -233,7 +240,7 @@ static lac_status auto_direct(lac_context *ctx, const lac_linear *a, const lac_f
   if (kind != &lac_kind_direct && shortage != LAC_SHORT_FORESEEN && lac_auto_is_engines_own(made)) {
     auto_quote(ctx, failure);
     lac_context_clear_error(ctx);
-    atomic_store(&c->has_left_engine, true);
+    atomic_store(&c->has_left_device, true);
     made = auto_direct_by(ctx, &lac_kind_direct, a, NULL, f, &shortage);
     if (made == LAC_OK) lac_factor_say(f, "; %s failed: %s", kind->name, failure);
   }

@@ -17,7 +17,7 @@ typedef struct lac_auto_core {
   lac_auto_cost cost;             // as it is foreseen from the pattern
   /// What was learnt from a solve after which a direct factor served: why factors are direct at once from then on.
   _Atomic(const char *) learnt;
-  atomic_bool has_left_engine;  // it failed: direct factors are the host's from then on
+  atomic_bool has_left_device;  // what makes them there failed: direct factors are the host's from then on
 } lac_auto_core;
 
 /// The part of a factor.

@@ -242,7 +242,7 @@ static lac_status solve_without_engine(lac_context *ctx, const lac_factor *f, co
   LAC_TRY(solve_fall_back(ctx, f, "an engine failed,", text, &lacks_room));
   LAC_CHECK(!lacks_room, LAC_ERR_MEMORY, "lac_factor_solve: %s; nor is there room for a direct factor on the host",
             text);
-  atomic_store(&c->has_left_engine, true);
+  atomic_store(&c->has_left_device, true);
   inner = lac_auto_inner(f);
   LAC_TRY(inner->table->solve(ctx, inner, job, report));
 done:

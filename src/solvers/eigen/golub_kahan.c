@@ -203,7 +203,7 @@ static lac_status golub_exponent(lac_context *ctx, const char *function, const l
 
   host = lac_alloc(lac_array_bytes(a));
   LAC_CHECK(host, LAC_ERR_MEMORY, "out of memory: the values of a matrix, to find their size");
-  LAC_TRY(lac_array_read(ctx, a, host));
+  LAC_TRY(lac_array_fetch(ctx, a, host));
   for (int64_t i = 0; i < a->count * parts; ++i) {
     double x = fabs(lac_real_get(dtype, host, i));
     LAC_CHECK(isfinite(x), LAC_ERR_NONFINITE, "%s: the value in slot %lld is not finite", function,

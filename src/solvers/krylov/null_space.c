@@ -54,7 +54,7 @@ static lac_status null_rows(krylov *k, const lac_array *space, int64_t n, c128 *
   void *host = lac_alloc(lac_array_bytes(space));
 
   LAC_CHECK(host, LAC_ERR_MEMORY, "out of memory: a null space of %lld numbers", (long long)space->count);
-  LAC_TRY(lac_array_read(ctx, space, host));
+  LAC_TRY(lac_array_fetch(ctx, space, host));
   *count = 0;
   for (int64_t j = 0; j < m; ++j) {
     for (int64_t i = 0; i < n; ++i) {

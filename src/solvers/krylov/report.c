@@ -69,7 +69,7 @@ static int64_t nonfinite_row(const krylov *k, const lac_array *vectors, int64_t 
   size_t size = lac_dtype_size(vectors->meta.dtype);
   char *host = lac_alloc((size_t)vectors->count * size);
 
-  if (host && lac_array_read(k->ctx, vectors, host) == LAC_OK) {
+  if (host && lac_array_fetch(k->ctx, vectors, host) == LAC_OK) {
     const char *at = host + (size_t)(column / width * rows * width + column % width) * size;
     for (int64_t i = 0; i < rows && row < 0; ++i, at += (size_t)width * size)
       if (lac_nonfinite_first(k->ctx, vectors->meta.dtype, at, 1, 1, &item) == 0) row = i;

@@ -128,7 +128,7 @@ static lac_status block_values(lac_context *ctx, const lac_setup *setup, block_p
   LAC_TRY(lac_array_create(ctx, dtype, 2, (const int64_t[]){job->items, numbers}, &made->inverse));
   LAC_TRY(ctx->kernels->remap(ctx, made->map, LAC_PLAIN, 0, setup->values, made->inverse));
   LAC_ALLOC(host, (size_t)(job->items * numbers) * lac_dtype_size(dtype));
-  LAC_TRY(lac_array_read(ctx, made->inverse, host));
+  LAC_TRY(lac_array_fetch(ctx, made->inverse, host));
   fault = block_invert_kernels[dtype](job, host);
   LAC_CHECK(fault != -2, LAC_ERR_MEMORY, "block_jacobi: out of memory for a block of %lld rows", (long long)job->size);
   LAC_CHECK(fault < 0, LAC_ERR_SINGULAR,

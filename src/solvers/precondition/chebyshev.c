@@ -45,7 +45,7 @@ static lac_status chebyshev_shrink(lac_context *ctx, const double *theta, lac_ar
   char *host = NULL;
 
   LAC_ALLOC(host, lac_array_bytes(x));
-  LAC_TRY(lac_array_read(ctx, x, host));
+  LAC_TRY(lac_array_fetch(ctx, x, host));
   chebyshev_scale[x->meta.dtype](x->meta.shape[0], x->meta.shape[1], theta, host);
   LAC_TRY(lac_array_write(ctx, x, host));
 done:

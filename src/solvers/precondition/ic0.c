@@ -47,8 +47,8 @@ static lac_status ic0_invert(lac_context *ctx, const lac_array *pivots, const la
   char *host = NULL;
 
   LAC_ALLOC(host, 3 * bytes);
-  LAC_TRY(lac_array_read(ctx, pivots, host));
-  LAC_TRY(lac_array_read(ctx, diagonal, host + bytes));
+  LAC_TRY(lac_array_fetch(ctx, pivots, host));
+  LAC_TRY(lac_array_fetch(ctx, diagonal, host + bytes));
   *fault = ic0_invert_kernels[pivots->meta.dtype](pivots->count, host, host + bytes, host + 2 * bytes);
   if (*fault < 0) LAC_TRY(lac_array_write(ctx, inverse, host + 2 * bytes));
 done:
@@ -91,7 +91,7 @@ static lac_status ic0_eliminate(lac_context *ctx, const lac_setup *setup, ic0_pa
   for (int i = 0; *fault < 0 && i < IC0_TRIES; i++) {
     made->shift = i == 0 ? 0 : i == 1 ? ic0_first_shift : made->shift * ic0_growth;
     LAC_TRY(ic0_shift(ctx, setup, on_diagonal, made->shift, diagonal, c));
-    LAC_TRY(ctx->kernels->lu_values(ctx, setup->pattern, true, c, lu, &pivot));
+    LAC_TRY(ctx->kernels->lu_values(ctx, setup->pattern, true, c, lu, NULL, &pivot));
     *fault = pivot.row < 0 ? -1 : pivot.item * n + pivot.row;
     if (*fault < 0) {
       LAC_TRY(ctx->kernels->remap(ctx, on_diagonal, LAC_PLAIN, 0, lu, pivots));

@@ -11,7 +11,7 @@ static lac_status ilu0_eliminate(lac_context *ctx, const lac_setup *setup, lac_a
   lac_status status = LAC_OK;
   lac_pivot_fault fault = {.row = -1};
 
-  LAC_TRY(ctx->kernels->lu_values(ctx, setup->pattern, false, setup->values, lu, &fault));
+  LAC_TRY(ctx->kernels->lu_values(ctx, setup->pattern, false, setup->values, lu, NULL, &fault));
   LAC_CHECK(fault.row < 0, LAC_ERR_SINGULAR,
             "ilu0: the pivot of row %lld in matrix %lld is zero; another order of the rows, block_jacobi or a direct "
             "method, which pivots, may do",

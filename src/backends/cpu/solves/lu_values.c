@@ -68,12 +68,13 @@ done:
 }
 
 lac_status cpu_lu_values(lac_context *ctx, const lac_pattern *p, bool positive, const lac_array *c, lac_array *lu,
-                         lac_pivot_fault *fault) {
+                         const lac_late *late, lac_pivot_fault *fault) {
   lac_status status = LAC_OK;
   const lac_meta *metas[] = {&c->meta, &lu->meta};
   lac_map *map = NULL;
   lu_job job = {.positive = positive, .in = cpu_data(c), .out = cpu_edit(lu), .fault = fault};
 
+  (void)late;  // it is found at once
   *fault = (lac_pivot_fault){.row = -1};
   if (lu->count == 0) return LAC_OK;
   LAC_TRY(lu_open(ctx, p, &job, &map));

@@ -15,7 +15,7 @@ typedef struct cuda_levels {
   lac_buffer *order;  // the rows by level, ascending within each
 } cuda_levels;
 
-/// The levels of a triangle of A or of A^T, found on the host when first asked and kept with the pattern. Entries of
+/// The levels of a triangle of A or of A^T, found when first asked and kept with the pattern. Entries of
 /// the other triangle and of the diagonal do not count. Retained for the caller (lac_object_release).
 lac_status cuda_levels_get(lac_context *ctx, const lac_pattern *p, bool transposed, bool is_lower, cuda_levels **out);
 

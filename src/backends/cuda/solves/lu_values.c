@@ -8,8 +8,8 @@
 
 /// What the host reads, and what kernels need beside it.
 typedef struct lu_memory {
-  cuda_lu_fault fault;
   cuda_solve_words words;
+  double pivot;
 } lu_memory;
 
 /// The structure of a job and its memory; the slots on the diagonal are the groups of `map`, which the caller lets go,
@@ -35,15 +35,32 @@ done:
   return status;
 }
 
+/// What was found, in *fault: at once, for callers that go on by it, or noted for later.
+static lac_status lu_find(lac_context *ctx, const lac_pattern *p, const lac_array *c, lac_array *lu,
+                          const lac_late *late, const lu_memory *parts, lac_pivot_fault *fault) {
+  lac_status status = LAC_OK;
+  cuda_found later = {&parts->words.fault, p->rows, c->count / p->nnz, &parts->pivot, NULL};
+  lu_memory found;
+
+  if (late) {
+    LAC_TRY(cuda_watch(ctx, late, &later, lu));
+  } else {
+    LAC_TRY(ctx->backend->download(ctx, &found, parts, sizeof found));
+    if (found.words.fault == UINT64_MAX) goto done;
+    *fault = (lac_pivot_fault){(int64_t)found.words.fault / p->rows, (int64_t)found.words.fault % p->rows, found.pivot};
+  }
+done:
+  return status;
+}
+
 lac_status cuda_lu_values(lac_context *ctx, const lac_pattern *p, bool positive, const lac_array *c, lac_array *lu,
-                          lac_pivot_fault *fault) {
+                          const lac_late *late, lac_pivot_fault *fault) {
   lac_status status = LAC_OK;
   const int core[] = {1, 1, 1};
   cuda_lu_job job = {.dtype = lu->meta.dtype};
   cuda_levels *levels = NULL;
   lac_map *map = NULL;
   cuda_scratch memory = {NULL, 0};
-  cuda_lu_fault found;
   lu_memory *parts;
   cuda_scope scope;
 
@@ -54,10 +71,9 @@ lac_status cuda_lu_values(lac_context *ctx, const lac_pattern *p, bool positive,
   parts = memory.data;
   scope = cuda_begin(ctx);
   LAC_TRY(cuda_end(ctx, scope,
-                   cuda_launch_lu(ctx->stream, &job, positive, c->storage->data, lu->storage->data, &parts->fault),
+                   cuda_launch_lu(ctx->stream, &job, positive, c->storage->data, lu->storage->data, &parts->pivot),
                    "lu_values"));
-  LAC_TRY(ctx->backend->download(ctx, &found, &parts->fault, sizeof found));
-  *fault = (lac_pivot_fault){found.item, found.row, found.pivot};
+  LAC_TRY(lu_find(ctx, p, c, lu, late, parts, fault));
 done:
   cuda_scratch_release(ctx, &memory);
   lac_object_release(levels);

@@ -135,9 +135,7 @@ __global__ void __launch_bounds__(BLOCK) lu_rows(Structure m, const __grid_const
 
 /// What the first row that failed met: its own pivot, or the first zero that it is divided by.
 template <class T>
-__global__ void lu_explain(Structure m, int positive, const T *lu, const cuda_solve_words *words,
-                           cuda_lu_fault *fault) {
-  *fault = {0, -1, 0};
+__global__ void lu_explain(Structure m, int positive, const T *lu, cuda_solve_words *words, double *pivot) {
   if (words->fault == ~uint64_t(0)) return;
   const int64_t item = static_cast<int64_t>(words->fault) / m.rows, i = static_cast<int64_t>(words->fault) % m.rows;
   const T *of_item = lu + item * m.entries;
@@ -146,7 +144,8 @@ __global__ void lu_explain(Structure m, int positive, const T *lu, const cuda_so
     row = get(m.columns, p);
     if (is_zero(of_item[get(m.diagonal, row)])) break;
   }
-  *fault = {item, row, real_of(of_item[get(m.diagonal, row)])};
+  words->fault = static_cast<uint64_t>(item * m.rows + row);
+  *pivot = real_of(of_item[get(m.diagonal, row)]);
 }
 
 // -- the adjoint -----------------------------------------------------------------------------------------------------
@@ -218,7 +217,7 @@ unsigned grid_of(const cuda_lu_job *job) {
 }  // namespace
 
 cudaError_t cuda_launch_lu(cudaStream_t stream, const cuda_lu_job *job, int positive, const void *c, void *lu,
-                           cuda_lu_fault *fault) {
+                           double *pivot) {
   cudaError_t error = clear(stream, job);
   if (error != cudaSuccess) return error;
   return with_dtype(job->dtype, [&](auto number) {
@@ -226,7 +225,7 @@ cudaError_t cuda_launch_lu(cudaStream_t stream, const cuda_lu_job *job, int posi
     cudaError_t started = launch(lu_rows<T>, grid_of(job), stream, structure_of(job), job->batch.kept, positive,
                                  static_cast<const T *>(c), static_cast<T *>(lu), job->ready, job->words);
     if (started != cudaSuccess) return started;
-    lu_explain<T><<<1, 1, 0, stream>>>(structure_of(job), positive, static_cast<const T *>(lu), job->words, fault);
+    lu_explain<T><<<1, 1, 0, stream>>>(structure_of(job), positive, static_cast<const T *>(lu), job->words, pivot);
     return cudaGetLastError();
   });
 }

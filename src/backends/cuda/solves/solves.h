@@ -20,6 +20,16 @@ typedef struct cuda_solve_words {
   uint64_t ticket;  // the last that was taken; all ones: none yet
 } cuda_solve_words;
 
+/// The level of each row, whose highest goes to words->highest. Entries of the other triangle and of the diagonal do
+/// not count.
+typedef struct cuda_level_words {
+  uint64_t ticket;  // as in cuda_solve_words
+  int32_t highest;  // -1: there are no rows
+  int32_t rest;
+} cuda_level_words;
+cudaError_t cuda_launch_levels(cudaStream_t stream, const cuda_rows *rows, int is_lower, int32_t *level,
+                               cuda_level_words *words);
+
 /// op(T) x = b, T triangular and its rows walked as those of op(T).
 typedef struct cuda_trisolve_job {
   lac_dtype dtype;
@@ -51,19 +61,44 @@ typedef struct cuda_lu_job {
   cuda_solve_words *words;
 } cuda_lu_job;
 
-/// A fault of elimination as lac_pivot_fault has it; row < 0: none.
-typedef struct cuda_lu_fault {
-  int64_t item, row;
-  double pivot;
-} cuda_lu_fault;
-
-/// L\U of c; a fault goes to *fault on the device.
+/// L\U of c. words->fault becomes the item times rows, plus the row whose pivot does not do, of the first row that
+/// meets one, and *pivot its real part.
 cudaError_t cuda_launch_lu(cudaStream_t stream, const cuda_lu_job *job, int positive, const void *c, void *lu,
-                           cuda_lu_fault *fault);
+                           double *pivot);
 
 /// c_bar from lu and lu_bar; `columns` walks the transpose, and job->order its upper triangle.
 cudaError_t cuda_launch_lu_adjoint(cudaStream_t stream, const cuda_lu_job *job, const cuda_rows *columns,
                                    const void *lu, const void *lu_bar, void *c_bar);
+
+/// A list of kernels/listed.h on the device; all other integers have 32 bits.
+typedef struct cuda_worklist {
+  int warps, levels;
+  int is_narrow;  // pairs and tasks are two numbers of 16 bits, else of 32
+  const int *first, *heads;
+  const void *tasks, *pairs;
+} cuda_worklist;
+
+/// Elimination of a by `first`, or substitution by `first` and then `second` with L\U in a.
+enum {
+  CUDA_LISTED_THREADS = 1024,
+  CUDA_LISTED_AHEAD = 4,        // as LAC_LISTED_AHEAD
+  CUDA_LISTED_PLAIN = 48 << 10  // bytes that a block may have without asking
+};
+typedef struct cuda_listed_job {
+  int n, entries, threads, conj;
+  int64_t nnz, k;
+  const int *source, *diagonal, *steps;
+  cuda_worklist first, second;
+  cuda_batch batch;  // of a substitution: leads through a; x has its items in order
+  const void *a, *b;
+  void *out;
+  double *share;
+} cuda_listed_job;
+
+/// `most`: bytes of shared memory that a block may have.
+cudaError_t cuda_launch_listed_factor(cudaStream_t stream, lac_dtype dtype, int64_t items, size_t most,
+                                      const cuda_listed_job *job);
+cudaError_t cuda_launch_listed_solve(cudaStream_t stream, lac_dtype dtype, int64_t items, const cuda_listed_job *job);
 
 #ifdef __cplusplus
 }

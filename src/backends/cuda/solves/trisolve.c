@@ -5,7 +5,7 @@
 ///     chains and narrow bands    by a scan (narrow.cu), where there would be a level for almost every row
 ///     other triangles            by levels (trisolve.cu), kept with the pattern
 ///
-/// A zero on the diagonal is found by the kernels and named here.
+/// A zero on the diagonal is found by the kernels, and named when the context next looks (fault.c).
 
 #include "backends/cuda/solves/levels.h"
 #include "backends/cuda/solves/solves.h"
@@ -13,18 +13,13 @@
 
 enum { NARROW_LEVELS = 64 };  // fewer levels cost less than the kernels of a scan
 
-/// Name the first zero on the diagonal, if there is one.
-static lac_status name_zero(lac_context *ctx, const cuda_trisolve_job *job, int64_t items) {
+static lac_status trisolve_say_zero(lac_context *ctx, const char *who, const lac_value_fault *f) {
   lac_status status = LAC_OK;
-  cuda_solve_words words;
-  long long row, item;
 
-  LAC_TRY(ctx->backend->download(ctx, &words, job->words, sizeof words));
-  if (words.fault == UINT64_MAX) goto done;
-  row = (int64_t)words.fault % job->rows.rows, item = (int64_t)words.fault / job->rows.rows;
-  LAC_CHECK(items == 1, LAC_ERR_SINGULAR, "trisolve: the diagonal entry of row %lld is zero in item %lld of the batch",
-            row, item);
-  LAC_FAIL(LAC_ERR_SINGULAR, "trisolve: the diagonal entry of row %lld is zero; the matrix is singular", row);
+  LAC_CHECK(f->items == 1, LAC_ERR_SINGULAR, "%s: the diagonal entry of row %lld is zero in item %lld of the batch",
+            who, (long long)f->place, (long long)f->item);
+  LAC_FAIL(LAC_ERR_SINGULAR, "%s: the diagonal entry of row %lld is zero; the matrix is singular", who,
+           (long long)f->place);
 done:
   return status;
 }
@@ -61,6 +56,7 @@ lac_status cuda_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle tr
                          lac_form form, const lac_array *a, const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
   const int core[] = {1, 2, 2};
+  const lac_late late = {trisolve_say_zero, "trisolve", NULL};
   bool transposed = lac_form_transposes(form);
   int64_t k = b->meta.shape[b->meta.ndim - 1];
   cuda_trisolve_job job = {.dtype = x->meta.dtype,
@@ -74,6 +70,7 @@ lac_status cuda_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle tr
   const lac_band *band = NULL;
   cuda_levels *levels = NULL;
   cuda_scratch memory = {NULL, 0};
+  cuda_found found;
 
   if (x->count == 0) return LAC_OK;
   LAC_TRY(lac_pattern_band(ctx, p, &band));
@@ -82,7 +79,10 @@ lac_status cuda_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle tr
   LAC_TRY(cuda_levels_get(ctx, p, transposed, job.is_lower, &levels));
   job.batch = cuda_batch_of(a, b, x, core, p->nnz, p->rows * k);
   LAC_TRY(solve_start(ctx, band, levels, &job, &memory));
-  if (!job.is_unit) LAC_TRY(name_zero(ctx, &job, a->count / p->nnz));
+  if (!job.is_unit) {
+    found = (cuda_found){.first = &job.words->fault, .size = p->rows, .items = a->count / p->nnz};
+    LAC_TRY(cuda_watch(ctx, &late, &found, x));
+  }
 done:
   cuda_scratch_release(ctx, &memory);
   lac_object_release(levels);

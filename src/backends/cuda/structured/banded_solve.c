@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file banded_solve.c
-/// op(A) x = b for a banded A, pivoted; the column without a pivot is found by the kernels and named here.
+/// op(A) x = b for a banded A, pivoted; the column without a pivot is found by the kernels, and named when the
+/// context next looks (fault.c).
 
 #include "backends/cuda/backend.h"
 #include "backends/cuda/structured/structured.h"
 
-static lac_status name_column(lac_context *ctx, const cuda_banded_solve_job *job) {
+static lac_status banded_say_column(lac_context *ctx, const char *who, const lac_value_fault *f) {
   lac_status status = LAC_OK;
-  uint64_t fault = 0;
-  long long column, item;
 
-  LAC_TRY(ctx->backend->download(ctx, &fault, job->fault, sizeof fault));
-  if (fault == UINT64_MAX) goto done;
-  column = (int64_t)fault % job->band.cols, item = (int64_t)fault / job->band.cols;
-  LAC_CHECK(job->batch.kept.count > 1, LAC_ERR_SINGULAR,
-            "banded_solve: no pivot other than zero is left in column %lld; the matrix is singular", column);
-  LAC_FAIL(
-      LAC_ERR_SINGULAR,
-      "banded_solve: no pivot other than zero is left in column %lld of item %lld of the batch; the matrix is singular",
-      column, item);
+  LAC_CHECK(f->items > 1, LAC_ERR_SINGULAR,
+            "%s: no pivot other than zero is left in column %lld; the matrix is singular", who, (long long)f->place);
+  LAC_FAIL(LAC_ERR_SINGULAR,
+           "%s: no pivot other than zero is left in column %lld of item %lld of the batch; the matrix is singular", who,
+           (long long)f->place, (long long)f->item);
 done:
   return status;
 }
@@ -46,6 +41,7 @@ lac_status cuda_banded_solve(lac_context *ctx, const lac_banded *band, lac_form 
                              const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
   const int core[] = {2, 2, 2};
+  const lac_late late = {banded_say_column, "banded_solve", NULL};
   bool transposed = lac_form_transposes(form);
   int64_t n = band->cols, k = b->meta.shape[b->meta.ndim - 1], most = n > 0 ? n - 1 : 0;
   int64_t lower = transposed ? band->upper : band->lower, upper = transposed ? band->lower : band->upper;
@@ -61,10 +57,12 @@ lac_status cuda_banded_solve(lac_context *ctx, const lac_banded *band, lac_form 
       .x = x->storage->data,
   };
   cuda_scratch memory = {NULL, 0};
+  cuda_found found;
 
   if (x->count == 0) return LAC_OK;
   LAC_TRY(solve_start(ctx, &job, &memory));
-  LAC_TRY(name_column(ctx, &job));
+  found = (cuda_found){.first = job.fault, .size = n, .items = job.batch.kept.count};
+  LAC_TRY(cuda_watch(ctx, &late, &found, x));
 done:
   cuda_scratch_release(ctx, &memory);
   return status;

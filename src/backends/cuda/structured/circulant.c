@@ -190,37 +190,32 @@ done:
   return status;
 }
 
-/// The first item of the joint batch that has this item of c.
-static int64_t joint_item(const lac_array *c, const lac_array *b, const lac_array *x, int64_t item) {
-  const lac_meta *metas[] = {&c->meta, &b->meta, &x->meta};
-  int64_t joint = 0;
-  lac_batch batch;
+static lac_status circulant_say_zero(lac_context *ctx, const char *who, const lac_value_fault *f) {
+  lac_status status = LAC_OK;
 
-  lac_batch_init(&batch, 3, metas, (const int[]){1, 2, 2});
-  while (joint + 1 < batch.count && lac_batch_item(&batch, 0, joint) != item) ++joint;
-  return joint;
+  LAC_CHECK(f->items > 1, LAC_ERR_SINGULAR,
+            "%s: the eigenvalue of frequency %lld is zero to rounding; the matrix is singular", who,
+            (long long)f->place);
+  LAC_FAIL(LAC_ERR_SINGULAR,
+           "%s: the eigenvalue of frequency %lld is zero to rounding in item %lld of the batch; the matrix is singular",
+           who, (long long)f->place, (long long)f->item);
+done:
+  return status;
 }
 
 lac_status cuda_circulant_solve(lac_context *ctx, lac_form form, const lac_array *c, const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
+  const lac_late late = {circulant_say_zero, "circulant_solve", NULL};
   double tolerance = lac_dtype_is_single(x->meta.dtype) ? 1e-12 : 1e-15;
-  uint64_t fault = 0;
   circulant_job job;
-  long long frequency;
+  cuda_found found;
 
   if (x->count == 0) return LAC_OK;
   job = job_of(c, b, x, 1, 2);
   LAC_TRY(circulant_run(ctx, "circulant_solve", &job, form, c, b, x, &tolerance));
-  LAC_TRY(ctx->backend->download(ctx, &fault, job.fault, sizeof fault));
-  if (fault == UINT64_MAX) goto done;
-  frequency = (int64_t)fault % job.part.n;
-  LAC_CHECK(job.items > 1, LAC_ERR_SINGULAR,
-            "circulant_solve: the eigenvalue of frequency %lld is zero to rounding; the matrix is singular", frequency);
-  LAC_FAIL(
-      LAC_ERR_SINGULAR,
-      "circulant_solve: the eigenvalue of frequency %lld is zero to rounding in item %lld of the batch; the matrix "
-      "is singular",
-      frequency, (long long)joint_item(c, b, x, (int64_t)fault / job.part.n));
+  found = (cuda_found){
+      .first = job.fault, .size = job.part.n, .items = job.items, .joint = job.items > 1 ? &job.part.batch.kept : NULL};
+  LAC_TRY(cuda_watch(ctx, &late, &found, x));
 done:
   cuda_scratch_release(ctx, &job.memory);
   return status;

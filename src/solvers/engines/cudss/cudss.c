@@ -12,7 +12,7 @@
 ///     none of them                         ->  the partner, a direct factor on the host
 ///
 /// cuDSS chooses pivots inside supernodes and enlarges small ones. So every solve is refined and measured as those on
-/// the host are (refined.h), and where a factor gives cause (pivots that were enlarged or are small, or that cuDSS does
+/// the host are (measured/), and where a factor gives cause (pivots that were enlarged or are small, or that cuDSS does
 /// not show) a system with random numbers is solved too: it grows by the condition of the matrix. What cannot be
 /// certified here is left to the partner, which judges it (direct/certain.c). Determinants and inverses are the
 /// partner's too.
@@ -213,7 +213,7 @@ static lac_status cudss_scale(lac_context *ctx, lac_factor *f, const lac_surveye
   double *largest = NULL, most = 0;
 
   LAC_ALLOC(largest, f->items);
-  LAC_TRY(lac_array_read(ctx, seen->largest, largest));
+  LAC_TRY(lac_array_fetch(ctx, seen->largest, largest));
   for (int64_t i = 0; i < f->items; i++) most = fmax(most, largest[i]);
   if (most == 0 || (most <= cudss_far && most >= 1 / cudss_far)) goto done;
   d->unit = ldexp(1, (int)fmin(range, fmax(-range, ilogb(most))));

@@ -315,10 +315,10 @@ static lac_status session_extremes(lac_context *ctx, const lac_array *pivots, do
   LAC_TRY(lac_array_create(ctx, real, 0, NULL, &one));
   LAC_TRY(ctx->kernels->unary(ctx, LAC_ABS, pivots, sizes));
   LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_MIN, sizes, 1, one));
-  LAC_TRY(lac_array_read(ctx, one, &room));
+  LAC_TRY(lac_array_fetch(ctx, one, &room));
   *smallest = creal(lac_number_get(real, &room, 0));
   LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_MAX, sizes, 1, one));
-  LAC_TRY(lac_array_read(ctx, one, &room));
+  LAC_TRY(lac_array_fetch(ctx, one, &room));
   *largest = creal(lac_number_get(real, &room, 0));
 done:
   lac_array_destroy(&sizes);

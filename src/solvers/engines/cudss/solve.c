@@ -10,14 +10,13 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/random.h"
 #include "solvers/engines/cudss/kind.h"
-#include "solvers/engines/cudss/refined.h"
+#include "solvers/measured/probe.h"
 #include "solvers/vectors.h"
 
 // -- solves by a session ---------------------------------------------------------------------------------------------
 
-/// A solve as lac_cudss_refine asks for it: one factor, one form, the joint batch.
+/// A solve as lac_measured_solve asks for it: one factor, one form, the joint batch.
 typedef struct cudss_job {
   const lac_factor *f;
   lac_form form;
@@ -127,7 +126,7 @@ static lac_status cudss_solve_plain(lac_context *ctx, const cudss_job *job, cons
   return is_whole ? cudss_solve_items(ctx, job, b, x) : cudss_solve_columns(ctx, job, b, x);
 }
 
-/// cudss_apply: arrays [count, n, k].
+/// lac_measured_apply: arrays [count, n, k].
 static lac_status cudss_apply_factor(lac_context *ctx, const void *self, const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
   const cudss_job *job = self;
@@ -152,79 +151,48 @@ done:
 
 // -- what is certain -------------------------------------------------------------------------------------------------
 
-// As on the host (direct/certain.c): a share of the largest pivot below which the smallest is cause to ask, the growth
-// that is cause in a solve, how far an estimate may be too small, and an error that leaves few digits.
-static double cudss_cause(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), 0.4); }
-static double cudss_growth(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), -0.65); }
-static const double cudss_margin = 3, cudss_few = 0.01;
-
 /// The size relative to its row and column below which cuDSS enlarges a pivot. It bounds what grows: of a condition
 /// beyond it nothing is seen.
 static double cudss_enlarged(const lac_factor *f) { return lac_dtype_is_single(f->meta.dtype) ? 1e-5 : 1e-13; }
 
 static bool cudss_is_settled(const lac_factor *f, double condition, double error) {
-  double least = cudss_of(f)->finding.perturbed > 0 ? cudss_enlarged(f) : lac_dtype_epsilon(f->meta.dtype);
-  return cudss_margin * condition * fmax(error, least) < cudss_few;
-}
-
-/// The condition by what random numbers grew by: they have about 1 / sqrt(n) of their size in any one direction.
-static double cudss_condition(const lac_factor *f, const cudss_refined *probe) {
-  return fmax(1, probe->growth) * sqrt((double)f->core->rows);
-}
-
-static bool cudss_is_bad(const lac_factor *f, double error) {
-  return !(error <= CUDSS_BAD * lac_dtype_epsilon(f->meta.dtype));
+  return lac_measured_is_settled(f, condition, error, cudss_of(f)->finding.perturbed > 0 ? cudss_enlarged(f) : 0);
 }
 
 /// Solve op(A) x = b and measure. The lock is held.
 static lac_status cudss_refine(lac_context *ctx, const lac_factor *f, lac_form form, const lac_batch *batch,
-                               const lac_array *b, lac_array *x, cudss_refined *out) {
+                               const lac_array *b, lac_array *x, lac_measured *out) {
   cudss_job job = {f, form, batch};
-  cudss_system system = {.pattern = f->core->pattern,
-                         .values = f->values,
-                         .form = form,
-                         .b = b,
-                         .x = x,
-                         .apply = cudss_apply_factor,
-                         .self = &job};
-  return lac_cudss_refine(ctx, &system, out);
+  lac_measured_system system = {.pattern = f->core->pattern,
+                                .values = f->values,
+                                .form = form,
+                                .b = b,
+                                .x = x,
+                                .apply = cudss_apply_factor,
+                                .self = &job};
+  return lac_measured_solve(ctx, &system, out);
 }
 
-/// Solve for random numbers: they reach into every null space, and grow by about the condition. The lock is held.
-static lac_status cudss_probe(lac_context *ctx, const lac_factor *f, cudss_refined *out) {
-  lac_status status = LAC_OK;
-  int64_t n = f->core->rows, count = f->items * n * lac_dtype_parts(f->meta.dtype), shape[LAC_MAX_DIMS];
-  lac_array *b = NULL, *x = NULL;
-  double *numbers = NULL;
-  int dims = f->meta.ndim - 1;
-
-  for (int d = 0; d < dims; d++) shape[d] = f->meta.shape[d];
-  shape[dims] = n, shape[dims + 1] = 1;
-  LAC_ALLOC(numbers, count);
-  lac_random_fill(1, !lac_dtype_is_single(f->meta.dtype), count, numbers);
-  LAC_TRY(lac_array_from(ctx, f->meta.dtype, 3, (int64_t[]){f->items, n, 1}, numbers, LAC_OWNERSHIP_COPY, &b));
-  LAC_TRY(lac_array_create(ctx, f->meta.dtype, dims + 2, shape, &x));
-  LAC_TRY(cudss_refine(ctx, f, LAC_PLAIN, NULL, b, x, out));
-done:
-  lac_free(numbers);
-  lac_array_destroy(&b);
-  lac_array_destroy(&x);
-  return status;
+/// Solve for random numbers. The lock is held.
+static lac_status cudss_probe(lac_context *ctx, const lac_factor *f, lac_measured *out) {
+  cudss_job job = {f, LAC_PLAIN, NULL};
+  return lac_measured_probe(ctx, f, cudss_apply_factor, &job, NULL, out);
 }
 
 lac_status lac_cudss_judge(lac_context *ctx, lac_factor *f, bool *is_good) {
   lac_status status = LAC_OK;
   cudss_factor *d = cudss_of(f);
   double smallest = 0, largest = 0;
-  cudss_refined probe = {0};
+  lac_measured probe = {0};
 
   *is_good = d->finding.info == 0;
   if (!*is_good) goto done;
   LAC_TRY(lac_cudss_session_pivots(ctx, d->session, &smallest, &largest));
-  if (d->finding.perturbed == 0 && largest > 0 && smallest >= cudss_cause(f) * largest) goto done;
+  if (d->finding.perturbed == 0 && largest > 0 && smallest >= lac_measured_cause(f) * largest) goto done;
   LAC_TRY(cudss_probe(ctx, f, &probe));
-  atomic_store(&d->condition, cudss_condition(f, &probe));
-  *is_good = !cudss_is_bad(f, probe.error) && cudss_is_settled(f, cudss_condition(f, &probe), probe.error);
+  atomic_store(&d->condition, lac_measured_condition(f, &probe));
+  *is_good =
+      !lac_measured_is_bad(f, probe.error) && cudss_is_settled(f, lac_measured_condition(f, &probe), probe.error);
 done:
   return status;
 }
@@ -232,17 +200,17 @@ done:
 // -- solves ----------------------------------------------------------------------------------------------------------
 
 /// Whether digits of a solution are certain; by a probe, where it gives cause. The lock is held.
-static lac_status cudss_certify(lac_context *ctx, const lac_factor *f, const cudss_refined *solved, bool *is_certain) {
+static lac_status cudss_certify(lac_context *ctx, const lac_factor *f, const lac_measured *solved, bool *is_certain) {
   lac_status status = LAC_OK;
   cudss_factor *d = cudss_of(f);
   double known = atomic_load(&d->condition);
-  cudss_refined probe = {0};
+  lac_measured probe = {0};
 
   *is_certain = true;
-  if (solved->growth <= cudss_growth(f)) goto done;
+  if (solved->growth <= lac_measured_growth(f)) goto done;
   if (known == 0) {
     LAC_TRY(cudss_probe(ctx, f, &probe));
-    atomic_store(&d->condition, known = cudss_condition(f, &probe));
+    atomic_store(&d->condition, known = lac_measured_condition(f, &probe));
   }
   *is_certain = cudss_is_settled(f, fmax(known, solved->growth), solved->error);
 done:
@@ -255,7 +223,7 @@ static lac_status cudss_solve_here(lac_context *ctx, const lac_factor *f, const 
   cudss_factor *d = cudss_of(f);
   cudss_core *c = cudss_core_of(f);
   lac_form form = lac_form_of(job->form, d->is_hermitian);
-  cudss_refined refined = {0};
+  lac_measured refined = {0};
   lac_array *b = NULL;
 
   *is_done = false;
@@ -263,7 +231,7 @@ static lac_status cudss_solve_here(lac_context *ctx, const lac_factor *f, const 
   LAC_TRY(lac_batch_spread(ctx, job->batch, 1, job->b, &b));
   pthread_mutex_lock(&c->lock);
   status = cudss_refine(ctx, f, form, job->batch, b, job->x, &refined);
-  *is_done = status == LAC_OK && !cudss_is_bad(f, refined.error);
+  *is_done = status == LAC_OK && !lac_measured_is_bad(f, refined.error);
   if (*is_done && job->judged_from == 0) status = cudss_certify(ctx, f, &refined, is_done);
   pthread_mutex_unlock(&c->lock);
   LAC_TRY(status);

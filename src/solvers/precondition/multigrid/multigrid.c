@@ -94,7 +94,7 @@ static lac_status choice_look(lac_context *ctx, const lac_setup *setup, multigri
 
   LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){2}, &shares));
   LAC_TRY(ctx->kernels->pairwise->evenness(ctx, setup->pattern, setup->values, CHOICE_SAMPLES, ratio, sign, shares));
-  LAC_TRY(lac_array_read(ctx, shares, found));
+  LAC_TRY(lac_array_fetch(ctx, shares, found));
   *look = (multigrid_look){found[0], found[1]};
 done:
   lac_array_destroy(&shares);
@@ -111,7 +111,7 @@ static lac_status choice_contrast(lac_context *ctx, lac_setup *setup) {
   if (setup->spread > 0 && setup->spread <= CHOICE_STIFF) goto done;
   LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){1}, &found));
   LAC_TRY(ctx->kernels->smoothed->contrast(ctx, &rows, lac_setup_items(setup), setup->values, CHOICE_SHARE, found));
-  LAC_TRY(lac_array_read(ctx, found, &setup->contrast));
+  LAC_TRY(lac_array_fetch(ctx, found, &setup->contrast));
 done:
   lac_array_destroy(&found);
   return status;

@@ -84,7 +84,7 @@ static lac_status coarse_read(lac_context *ctx, const lac_array *array, void **c
   }
   *copy = lac_alloc((size_t)array->count * lac_dtype_size(array->meta.dtype));
   LAC_CHECK(*copy, LAC_ERR_MEMORY, "out of memory: %lld numbers", (long long)array->count);
-  LAC_TRY(lac_array_read(ctx, array, *copy));
+  LAC_TRY(lac_array_fetch(ctx, array, *copy));
   *numbers = *copy;
 done:
   return status;

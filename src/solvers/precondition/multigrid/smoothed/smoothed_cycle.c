@@ -172,7 +172,7 @@ static lac_status cycle_between(lac_context *ctx, cycle_run *run, const lac_arra
   const lac_smoothed_kernels *kernels = ctx->kernels->smoothed;
 
   LAC_TRY(kernels->largest(ctx, b, run->factors));
-  LAC_TRY(lac_array_read(ctx, run->factors, factor));
+  LAC_TRY(lac_array_fetch(ctx, run->factors, factor));
   for (int64_t j = 0; j < run->k; ++j) factor[j] = lac_smoothed_factor(factor[j]);
   LAC_TRY(lac_array_write(ctx, run->factors, factor));
   LAC_TRY(kernels->narrow(ctx, run->factors, b, run->b[0]));

@@ -46,7 +46,7 @@ done:
 
 /// Read what a kernel found: the one place at which a set-up waits for its backend.
 lac_status smoothed_found_read(lac_context *ctx, lac_array *found, double numbers[2]) {
-  return lac_array_read(ctx, found, numbers);
+  return lac_array_fetch(ctx, found, numbers);
 }
 
 lac_status smoothed_found_create(lac_context *ctx, lac_array **out) {
@@ -62,7 +62,7 @@ static lac_status finest_narrow(lac_context *ctx, smoothed_part *part, int64_t i
 
   LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){1}, &factor));
   LAC_TRY(kernels->largest(ctx, from, factor));
-  LAC_TRY(lac_array_read(ctx, factor, &part->factor[item]));
+  LAC_TRY(lac_array_fetch(ctx, factor, &part->factor[item]));
   part->factor[item] = lac_smoothed_factor(part->factor[item]);
   LAC_TRY(lac_array_write(ctx, factor, &part->factor[item]));
   LAC_TRY(kernels->narrow(ctx, factor, from, to));

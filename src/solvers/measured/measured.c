@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file refined.c
+/// @file measured.c
 /// Iterative refinement where the arrays lie: solve, measure, correct.
 ///
 ///     r = A x - b,   x -= A^-1 r
@@ -7,17 +7,18 @@
 ///
 /// Of all numbers only three for each column are read on the host.
 
-#include "solvers/engines/cudss/refined.h"
+#include "solvers/measured/measured.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/number_at.h"
 
 enum { REFINED_STEPS = 10 };
 
 /// What a measurement works with, and what it gives for each column, on the host.
-typedef struct refined_work {
-  const cudss_system *a;
+typedef struct measured_work {
+  const lac_measured_system *a;
   int64_t count, n, k;
   lac_dtype real;
   lac_array *sizes;        // |A|
@@ -25,16 +26,16 @@ typedef struct refined_work {
   double *largest;         // of |b|
   double *error, *growth;  // of x
   double *after, *grown;   // of x after a correction
-} refined_work;
+} measured_work;
 
-static void refined_close(refined_work *w) {
+static void measured_close(measured_work *w) {
   lac_array_destroy(&w->sizes);
   lac_array_destroy(&w->b);
   lac_free(w->largest);
 }
 
 /// The largest number of each column of an array with count n k numbers, on the host.
-static lac_status refined_largest(lac_context *ctx, const refined_work *w, lac_array *x, double *out) {
+static lac_status measured_largest(lac_context *ctx, const measured_work *w, lac_array *x, double *out) {
   lac_status status = LAC_OK;
   lac_array *flat = NULL, *most = NULL;
   double *host = NULL;
@@ -43,7 +44,7 @@ static lac_status refined_largest(lac_context *ctx, const refined_work *w, lac_a
   LAC_TRY(lac_array_reshape(ctx, x, 3, (int64_t[]){w->count, w->n, w->k}, &flat));
   LAC_TRY(lac_array_create(ctx, w->real, 2, (int64_t[]){w->count, w->k}, &most));
   LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_MAX, flat, 1u << 1, most));
-  LAC_TRY(lac_array_read(ctx, most, host));
+  LAC_TRY(lac_array_fetch(ctx, most, host));
   for (int64_t i = 0; i < w->count * w->k; i++) out[i] = creal(lac_number_get(w->real, host, i));
 done:
   lac_free(host);
@@ -53,7 +54,7 @@ done:
 }
 
 /// |x| in an array of the same shape.
-static lac_status refined_sizes(lac_context *ctx, const refined_work *w, const lac_array *x, lac_array **out) {
+static lac_status measured_sizes(lac_context *ctx, const measured_work *w, const lac_array *x, lac_array **out) {
   lac_status status = LAC_OK;
   lac_array *made = NULL;
 
@@ -65,32 +66,32 @@ done:
   return status;
 }
 
-static lac_status refined_open(lac_context *ctx, const cudss_system *a, refined_work *w) {
+static lac_status measured_open(lac_context *ctx, const lac_measured_system *a, measured_work *w) {
   lac_status status = LAC_OK;
   int64_t columns;
 
-  *w = (refined_work){.a = a,
-                      .count = a->b->meta.shape[0],
-                      .n = a->b->meta.shape[1],
-                      .k = a->b->meta.shape[2],
-                      .real = lac_dtype_real(a->b->meta.dtype)};
+  *w = (measured_work){.a = a,
+                       .count = a->b->meta.shape[0],
+                       .n = a->b->meta.shape[1],
+                       .k = a->b->meta.shape[2],
+                       .real = lac_dtype_real(a->b->meta.dtype)};
   columns = w->count * w->k;
   LAC_ALLOC(w->largest, 5 * columns);
   w->error = w->largest + columns, w->growth = w->error + columns;
   w->after = w->growth + columns, w->grown = w->after + columns;
-  LAC_TRY(refined_sizes(ctx, w, a->values, &w->sizes));
-  LAC_TRY(refined_sizes(ctx, w, a->b, &w->b));
-  LAC_TRY(refined_largest(ctx, w, w->b, w->largest));
+  LAC_TRY(measured_sizes(ctx, w, a->values, &w->sizes));
+  LAC_TRY(measured_sizes(ctx, w, a->b, &w->b));
+  LAC_TRY(measured_largest(ctx, w, w->b, w->largest));
 done:
   return status;
 }
 
 /// |A| |x| + |b|, in the shape of x.
-static lac_status refined_scale(lac_context *ctx, const refined_work *w, const lac_array *x, lac_array **out) {
+static lac_status measured_scale(lac_context *ctx, const measured_work *w, const lac_array *x, lac_array **out) {
   lac_status status = LAC_OK;
   lac_array *size = NULL, *scale = NULL, *flat = NULL;
 
-  LAC_TRY(refined_sizes(ctx, w, x, &size));
+  LAC_TRY(measured_sizes(ctx, w, x, &size));
   LAC_TRY(lac_array_create(ctx, w->real, x->meta.ndim, x->meta.shape, &scale));
   LAC_TRY(ctx->kernels->spmm(ctx, w->a->pattern, w->a->form, w->sizes, size, scale));
   LAC_TRY(lac_array_reshape(ctx, scale, 3, w->b->meta.shape, &flat));
@@ -104,20 +105,20 @@ done:
 }
 
 /// r = A x - b, and of each column its error and growth.
-static lac_status refined_measure(lac_context *ctx, const refined_work *w, const lac_array *x, lac_array *r,
-                                  double *error, double *growth) {
+static lac_status measured_measure(lac_context *ctx, const measured_work *w, const lac_array *x, lac_array *r,
+                                   double *error, double *growth) {
   lac_status status = LAC_OK;
   lac_array *scale = NULL, *size = NULL, *share = NULL, *flat = NULL;
 
   LAC_TRY(ctx->kernels->spmm(ctx, w->a->pattern, w->a->form, w->a->values, x, r));
   LAC_TRY(lac_array_reshape(ctx, r, 3, w->b->meta.shape, &flat));
   LAC_TRY(ctx->kernels->axpy(ctx, -1, 0, w->a->b, flat));
-  LAC_TRY(refined_scale(ctx, w, x, &scale));
-  LAC_TRY(refined_sizes(ctx, w, r, &size));
+  LAC_TRY(measured_scale(ctx, w, x, &scale));
+  LAC_TRY(measured_sizes(ctx, w, r, &size));
   LAC_TRY(lac_array_create(ctx, w->real, x->meta.ndim, x->meta.shape, &share));
   LAC_TRY(ctx->kernels->binary(ctx, LAC_DIV_OR_ZERO, size, scale, share));
-  LAC_TRY(refined_largest(ctx, w, share, error));
-  LAC_TRY(refined_largest(ctx, w, scale, growth));
+  LAC_TRY(measured_largest(ctx, w, share, error));
+  LAC_TRY(measured_largest(ctx, w, scale, growth));
   for (int64_t i = 0; i < w->count * w->k; i++) {
     if (isnan(error[i])) error[i] = INFINITY;
     growth[i] = w->largest[i] > 0 ? growth[i] / w->largest[i] : 1;
@@ -131,18 +132,18 @@ done:
 }
 
 /// Whether a column can be judged: a b that is not finite passes through.
-static bool refined_counts(const refined_work *w, int64_t i) { return isfinite(w->largest[i]); }
+static bool measured_counts(const measured_work *w, int64_t i) { return isfinite(w->largest[i]); }
 
-static bool refined_is_good(const refined_work *w) {
+static bool measured_is_good(const measured_work *w) {
   for (int64_t i = 0; i < w->count * w->k; i++) {
-    if (refined_counts(w, i) && isfinite(w->error[i]) && w->error[i] > CUDSS_GOOD * lac_dtype_epsilon(w->real))
+    if (measured_counts(w, i) && isfinite(w->error[i]) && w->error[i] > LAC_MEASURED_GOOD * lac_dtype_epsilon(w->real))
       return false;
   }
   return true;
 }
 
 /// Which columns a correction betters, and whether it is worth another one: by half at least.
-static bool refined_choose(refined_work *w, double *takes) {
+static bool measured_choose(measured_work *w, double *takes) {
   bool is_worth = false;
   for (int64_t i = 0; i < w->count * w->k; i++) {
     takes[i] = w->after[i] < w->error[i];
@@ -153,7 +154,7 @@ static bool refined_choose(refined_work *w, double *takes) {
 }
 
 /// x = y in the columns that take it.
-static lac_status refined_take(lac_context *ctx, const refined_work *w, const double *takes, const lac_array *y) {
+static lac_status measured_take(lac_context *ctx, const measured_work *w, const double *takes, const lac_array *y) {
   lac_status status = LAC_OK;
   lac_dtype dtype = w->a->x->meta.dtype;
   const int64_t shape[] = {w->count, 1, w->k};
@@ -178,7 +179,7 @@ done:
 }
 
 /// y = x - A^-1 r, for r as it was measured last; then x takes what is better.
-static lac_status refined_step(lac_context *ctx, refined_work *w, lac_array *r, lac_array *y, bool *is_worth) {
+static lac_status measured_step(lac_context *ctx, measured_work *w, lac_array *r, lac_array *y, bool *is_worth) {
   lac_status status = LAC_OK;
   lac_array *flat = NULL, *correction = NULL;
   double *takes = NULL;
@@ -191,10 +192,10 @@ static lac_status refined_step(lac_context *ctx, refined_work *w, lac_array *r, 
   LAC_TRY(lac_array_reshape(ctx, y, 3, w->b->meta.shape, &flat));
   LAC_TRY(ctx->backend->copy(ctx, w->a->x, y));
   LAC_TRY(ctx->kernels->axpy(ctx, -1, 0, correction, flat));
-  LAC_TRY(refined_measure(ctx, w, y, r, w->after, w->grown));
-  *is_worth = refined_choose(w, takes);
-  LAC_TRY(refined_take(ctx, w, takes, y));
-  if (*is_worth) LAC_TRY(refined_measure(ctx, w, w->a->x, r, w->error, w->growth));
+  LAC_TRY(measured_measure(ctx, w, y, r, w->after, w->grown));
+  *is_worth = measured_choose(w, takes);
+  LAC_TRY(measured_take(ctx, w, takes, y));
+  if (*is_worth) LAC_TRY(measured_measure(ctx, w, w->a->x, r, w->error, w->growth));
 done:
   lac_free(takes);
   lac_array_destroy(&flat);
@@ -203,7 +204,7 @@ done:
 }
 
 /// The first solve and as many corrections as it takes.
-static lac_status refined_run(lac_context *ctx, refined_work *w) {
+static lac_status measured_run(lac_context *ctx, measured_work *w) {
   lac_status status = LAC_OK;
   lac_array *x = NULL, *r = NULL, *y = NULL;
   bool is_worth = true;
@@ -211,11 +212,11 @@ static lac_status refined_run(lac_context *ctx, refined_work *w) {
   LAC_TRY(lac_array_reshape(ctx, w->a->x, 3, w->b->meta.shape, &x));
   LAC_TRY(w->a->apply(ctx, w->a->self, w->a->b, x));
   LAC_TRY(lac_array_make(ctx, &w->a->x->meta, &r));
-  LAC_TRY(refined_measure(ctx, w, w->a->x, r, w->error, w->growth));
-  for (int step = 0; is_worth && step < REFINED_STEPS && !refined_is_good(w); step++) {
+  LAC_TRY(measured_measure(ctx, w, w->a->x, r, w->error, w->growth));
+  for (int step = 0; is_worth && step < REFINED_STEPS && !measured_is_good(w); step++) {
     if (!y) LAC_TRY(lac_array_make(ctx, &w->a->x->meta, &y));
     LAC_TRY(lac_context_look(ctx, "lac_factor_solve"));
-    LAC_TRY(refined_step(ctx, w, r, y, &is_worth));
+    LAC_TRY(measured_step(ctx, w, r, y, &is_worth));
   }
 done:
   lac_array_destroy(&x);
@@ -224,19 +225,21 @@ done:
   return status;
 }
 
-lac_status lac_cudss_refine(lac_context *ctx, const cudss_system *a, cudss_refined *out) {
+lac_status lac_measured_solve(lac_context *ctx, const lac_measured_system *a, lac_measured *out) {
   lac_status status = LAC_OK;
-  refined_work w = {0};
+  measured_work w = {0};
 
-  *out = (cudss_refined){0};
-  LAC_TRY(refined_open(ctx, a, &w));
-  LAC_TRY(refined_run(ctx, &w));
+  *out = (lac_measured){0};
+  LAC_TRY(measured_open(ctx, a, &w));
+  LAC_TRY(measured_run(ctx, &w));
   for (int64_t i = 0; i < w.count * w.k; i++) {
-    if (!refined_counts(&w, i)) continue;
+    if (!measured_counts(&w, i)) continue;
     out->error = fmax(out->error, w.error[i]);
     out->growth = fmax(out->growth, w.growth[i]);
   }
+  if (a->errors) memcpy(a->errors, w.error, (size_t)(w.count * w.k) * sizeof *a->errors);
+  if (a->growths) memcpy(a->growths, w.growth, (size_t)(w.count * w.k) * sizeof *a->growths);
 done:
-  refined_close(&w);
+  measured_close(&w);
   return status;
 }
