@@ -162,12 +162,12 @@ def growth(table):
     for n in sized((500, 1000, 2000), (500,)):
         A = poisson2d(n)
         lib.lac_memory_trim()
-        before = lib.lac_memory_get_stats(b"cpu").live_bytes
+        before = lacuna.memory_stats("cpu")["live_bytes"]
         system = System(A)
         lib.lac_memory_reset_peak(b"cpu")
         seconds = system.set_up()
         seconds += system.solve()
-        peak = (lib.lac_memory_get_stats(b"cpu").peak_bytes - before) / n**2
+        peak = (lacuna.memory_stats("cpu")["peak_bytes"] - before) / n**2
         counts[n] = system.report.iterations
         told, ok = f"{counts[n]} iterations", True
         if n == 2000:
@@ -238,10 +238,10 @@ def memory_of_iterations(table):
         solver = lacuna.Solver(new_pattern(A), method="cg", preconditioner="jacobi", rtol=rtol)
         factor, b = solver.factor(A.data), np.ones((A.shape[0], 1))
         factor.iterate(b)
-        before = lib.lac_memory_get_stats(b"cpu").live_bytes
+        before = lacuna.memory_stats("cpu")["live_bytes"]
         lib.lac_memory_reset_peak(b"cpu")
         _, report = factor.iterate(b)
-        peaks.append(lib.lac_memory_get_stats(b"cpu").peak_bytes - before)
+        peaks.append(lacuna.memory_stats("cpu")["peak_bytes"] - before)
         counts.append(report["iterations"])
     table.row("poisson2d-500, memory of iterations", n=A.shape[0], ours=1, residual=float(peaks[0] != peaks[1]),
               limit=0.5, bytes_per_unknown=peaks[1] / A.shape[0],

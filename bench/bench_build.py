@@ -35,12 +35,12 @@ def shuffled(count):
 
 def peak_of(function):
     """(the most bytes live during the call beyond those before it, seconds)."""
-    before = lib.lac_memory_get_stats(b"cpu").live_bytes
+    before = lacuna.memory_stats("cpu")["live_bytes"]
     lib.lac_memory_reset_peak(b"cpu")
     begin = time.perf_counter()
     function()
     seconds = time.perf_counter() - begin
-    return lib.lac_memory_get_stats(b"cpu").peak_bytes - before, seconds
+    return lacuna.memory_stats("cpu")["peak_bytes"] - before, seconds
 
 
 def wrong(pattern, row, col):

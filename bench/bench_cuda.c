@@ -223,9 +223,13 @@ static int reaches(const bench *b, double ours, double bytes, double share) {
 }
 
 static void row(bench *b, const char *name, double ours, double bytes, double residual, int holds) {
-  double gbps = bytes / ours * 1e-9, peak = (double)lac_memory_get_stats("cuda").peak_bytes / (double)b->n;
+  lac_memory_stats stats = {.size = sizeof stats};
   FILE *file = fopen("build/bench.jsonl", "a");
   int ok = holds && residual < 1e-13;
+  double gbps = bytes / ours * 1e-9, peak;
+
+  (void)lac_memory_get_stats("cuda", &stats);
+  peak = (double)stats.peak_bytes / (double)b->n;
 
   b->missed += !ok;
   printf("%-34s %9.3f ms %8.0f GB/s %5.0f %% %9.1e%s\n", name, ours * 1e3, gbps, 100 * gbps / b->bandwidth, residual,

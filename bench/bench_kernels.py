@@ -183,11 +183,11 @@ def memory(table, columns=64):
     """y = A x and both gradients on the tape: the peak against the bytes of A, x, y and the three adjoints."""
     ctx, A, tape = context(), poisson2d(sized(1000, 500)), ffi.new("lac_tape **")
     n, rng = A.shape[0], np.random.default_rng(1)
-    start = lib.lac_memory_get_stats(b"cpu").live_bytes
+    start = lacuna.memory_stats("cpu")["live_bytes"]
     pattern, x = new_pattern(A), rng.standard_normal((n, columns))
     pattern._set(entries=None)  # of the map from SciPy's entries nothing is needed
     arrays = [array(ctx, data) for data in (A.data, x, x)]
-    needed = lib.lac_memory_get_stats(b"cpu").live_bytes - start + 8 * (2 * x.size + A.nnz)  # y, x_bar, a_bar
+    needed = lacuna.memory_stats("cpu")["live_bytes"] - start + 8 * (2 * x.size + A.nnz)  # y, x_bar, a_bar
     ctx.check(lib.lac_tape_create(ctx.c, lib.LAC_TAPE_RECORD, tape))
     lib.lac_memory_reset_peak(b"cpu")
     begin = time.perf_counter()
@@ -196,7 +196,7 @@ def memory(table, columns=64):
     seed, bars = ffi.new("lac_var *", lib.lac_tape_constant(tape[0], arrays[2][0])), ffi.new("lac_var[2]")
     ctx.check(lib.lac_tape_vjp(tape[0], 1, y, seed, 2, ins, bars, lib.LAC_GRAPH_NONE))
     seconds = time.perf_counter() - begin
-    peak = lib.lac_memory_get_stats(b"cpu").peak_bytes - start
+    peak = lacuna.memory_stats("cpu")["peak_bytes"] - start
     data = lib.lac_array_data(lib.lac_tape_value(tape[0], bars[1]))
     x_bar = np.frombuffer(ffi.buffer(data, 8 * x.size)).reshape(x.shape)
     table.row(f"SpMM {columns} columns + backward, memory", n=n, ours=seconds, threads=THREADS,

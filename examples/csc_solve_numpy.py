@@ -13,14 +13,13 @@ offsets = np.cumsum([0] + [min(j + 2, N) - max(j - 1, 0) for j in range(N)])
 columns = np.repeat(np.arange(N), np.diff(offsets))
 
 # [solve]
-pattern = lacuna.Pattern.from_csc(offsets, rows, (N, N))
-values = lacuna.remap(pattern.entries, np.where(rows == columns, 2.0, -1.0))  # by columns, as they came
-factor = pattern.solver().factor(values)
+A = lacuna.Matrix.from_csc(np.where(rows == columns, 2.0, -1.0), offsets, rows, (N, N))
+factor = A.factor()
 b = np.arange(1.0, N * K + 1).reshape(N, K)
 x = factor.solve(b)
 sign, logdet = factor.slogdet()
 # [end]
 
-np.testing.assert_allclose(pattern.to_scipy(values) @ x, b)
+np.testing.assert_allclose(A.to_scipy() @ x, b)
 np.testing.assert_allclose(sign * np.exp(logdet), N + 1)
 print(f"det {sign * np.exp(logdet):.6f}, {factor.report['method']}")

@@ -12,14 +12,14 @@ import lacuna
 N, STEPS, SEGMENT = 16, 12, 4
 
 i, low, high = np.arange(N), np.arange(N - 1), np.arange(1, N)
-pattern = lacuna.Pattern.from_coo(np.r_[i, low, high], np.r_[i, high, low], (N, N))
-a = lacuna.remap(pattern.entries, np.r_[np.full(N, 2.0), np.full(2 * N - 2, -1.0)])
+entries = np.r_[np.full(N, 2.0), np.full(2 * N - 2, -1.0)]
+A = lacuna.Matrix.from_coo(entries, np.r_[i, low, high], np.r_[i, high, low], (N, N))
 
 
 def segment(x, before, alpha, beta):
     """A few iterations, of which the backward keeps the ends alone."""
     for _ in range(SEGMENT):
-        x, before = x - alpha * lacuna.spmm(pattern, a, x) + beta * (x - before), x
+        x, before = x - alpha * (A @ x) + beta * (x - before), x
     return x, before
 
 
@@ -27,7 +27,7 @@ def loss(alpha, beta):
     x = before = np.eye(N)
     for _ in range(STEPS // SEGMENT):
         x, before = lacuna.checkpoint(segment, x, before, alpha, beta, outputs=2)
-    return lacuna.dot(x, lacuna.spmm(pattern, a, x))
+    return lacuna.dot(x, A @ x)
 
 
 start = np.full((1, 1), 0.5)

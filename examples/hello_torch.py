@@ -2,19 +2,17 @@
 """The smallest whole program in PyTorch: solve A u = f, and gradients of any order with respect to the entries of A."""
 
 # [readme]
-import numpy as np
 import torch
-import lacuna
 import lacuna.torch as lt
 
-row, col = np.array([2, 0, 0, 1, 1, 2]), np.array([2, 0, 1, 1, 2, 0])
-pattern = lacuna.Pattern.from_coo(row, col, (3, 3))  # unsorted; duplicates would be summed
+row, col = torch.tensor([2, 0, 0, 1, 1, 2]), torch.tensor([2, 0, 1, 1, 2, 0])  # unsorted; duplicates would be summed
 values = torch.tensor([2.0, 4, 1, 3, 1, 1], dtype=torch.float64, requires_grad=True)
 f = torch.tensor([1.0, 2, 3], dtype=torch.float64)
+A = lt.SparseTensor(values, row, col, (3, 3))  # a frozen pattern, and `values` in the order above
 
 
 def loss(values):
-    u = lt.solve(pattern, lt.remap(pattern.entries, values), f)  # factored once, also for the backward
+    u = A.with_values(values).solve(f)  # factored once, also for the backward
     return u @ u
 
 

@@ -13,14 +13,14 @@ N = 16
 EXACT = [0.7889, 0.5279, 0.6276, 0.5895, 0.6040, 0.5985, 0.6006, 0.5999]  # from the normal equations; symmetric
 
 i, low, high = np.arange(N), np.arange(N - 1), np.arange(1, N)
-pattern = lacuna.Pattern.from_coo(np.r_[i, low, high], np.r_[i, high, low], (N, N))
-a = lacuna.remap(pattern.entries, np.r_[np.full(N, 2.0), np.full(2 * N - 2, -1.0)])
+entries = np.r_[np.full(N, 2.0), np.full(2 * N - 2, -1.0)]
+A = lacuna.Matrix.from_coo(entries, np.r_[i, low, high], np.r_[i, high, low], (N, N))
 x = np.eye(N)
 
 
 def loss(omega):
-    e = x - omega * lacuna.spmm(pattern, a / 2, x)  # the diagonal is 2
-    return lacuna.dot(e, lacuna.spmm(pattern, a, e))
+    e = x - omega * (A @ x) / 2  # the diagonal is 2
+    return lacuna.dot(e, A @ e)
 
 
 (omega,), report = lacuna.minimise(loss, np.full((N, 1), 0.5), gradient_tolerance=1e-9)

@@ -7,13 +7,12 @@ import numpy as np
 import lacuna
 
 row, col = [2, 0, 0, 1, 1, 2], [2, 0, 1, 1, 2, 0]  # any order; entries of one place would be summed
-pattern = lacuna.Pattern.from_coo(row, col, (3, 3))  # the structure: made once, frozen
 values, f = np.array([2.0, 4, 1, 3, 1, 1]), np.array([1.0, 2, 3])
+A = lacuna.Matrix.from_coo(values, row, col, (3, 3))  # a frozen pattern, and values in the order above
 
 
 def loss(values):
-    a = lacuna.remap(pattern.entries, values)  # from the order above to the pattern's own
-    u = lacuna.solve(pattern, a, f)  # analysed once, factored once for each new `a`
+    u = A.with_values(values).solve(f)  # analysed once, factored once for each new `values`
     return lacuna.dot(u, u)
 
 
@@ -25,10 +24,10 @@ import scipy.sparse as sp  # noqa: E402
 
 import lacuna.scipy  # noqa: E402
 
-A = sp.csc_array((values, (row, col)), shape=(3, 3))
-u = lacuna.scipy.spsolve(A, f)  # was: scipy.sparse.linalg.spsolve
-lu = lacuna.scipy.splu(A)  # many right-hand sides
-log_det = lacuna.logdet(A)  # every function takes a SciPy matrix in the place of pattern and values
+S = sp.csc_array((values, (row, col)), shape=(3, 3))
+u = lacuna.scipy.spsolve(S, f)  # was: scipy.sparse.linalg.spsolve
+lu = lacuna.scipy.splu(S)  # many right-hand sides
+log_det = lacuna.logdet(S)  # every function takes a SciPy matrix in the place of pattern and values
 # [end]
 
 # [torch]
@@ -44,7 +43,8 @@ C = (B + B.T) @ torch.eye(3, dtype=torch.float64)
 # [end]
 
 if __name__ == "__main__":
-    dense = A.toarray()
+    dense = S.toarray()
+    np.testing.assert_allclose(A.to_dense(), dense)
     np.testing.assert_allclose(u, np.linalg.solve(dense, f))
     np.testing.assert_allclose(lu.solve(f), u)
     np.testing.assert_allclose(log_det, np.linalg.slogdet(dense)[1])

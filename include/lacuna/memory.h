@@ -42,6 +42,7 @@ typedef struct lac_device_allocator {
 
 /// Counters of memory, of copies and of waiting.
 typedef struct lac_memory_stats {
+  size_t size;           ///< sizeof(lac_memory_stats), or zero; the caller sets it
   int64_t live_bytes;    ///< handed out and not yet given back
   int64_t peak_bytes;    ///< the largest live_bytes since the last lac_memory_reset_peak
   int64_t cached_bytes;  ///< given back and kept for re-use; on CUDA: taken from the device and not live
@@ -63,8 +64,10 @@ LAC_API void lac_memory_set_allocator(const lac_allocator *allocator);
 /// device itself.
 LAC_API void lac_memory_set_device_allocator(const lac_device_allocator *allocator);
 
-/// The counters of host memory ("cpu"), or of all CUDA devices together ("cuda"); of other names: zeros.
-LAC_API lac_memory_stats lac_memory_get_stats(const char *backend);
+/// Write the counters of host memory ("cpu"), or of all CUDA devices together ("cuda"), to `stats`; of other names:
+/// zeros.
+/// Errors: LAC_ERR_ARG where `stats` is NULL, or its size is not that of a version of the struct (lacuna.h).
+LAC_API lac_status lac_memory_get_stats(const char *backend, lac_memory_stats *stats);
 
 /// Set peak_bytes to live_bytes.
 LAC_API void lac_memory_reset_peak(const char *backend);

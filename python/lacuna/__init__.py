@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lacuna: differentiable sparse linear algebra. Structure is frozen, values flow.
 
-    pattern, values = lacuna.from_scipy(A)       # values in the order of the pattern's slots
-    y = lacuna.spmm(pattern, values, x)          # NumPy in, NumPy out; lacuna.spmm(A, x) for a SciPy matrix A
-    g = lacuna.grad(f)(values)                   # derivatives of functions of NumPy arrays, to every order
+    A = lacuna.Matrix.from_coo(values, row, col, shape)  # a frozen pattern, and values in the caller's order
+    y = lacuna.spmm(A, x)                        # NumPy in, NumPy out; also of a SciPy matrix, or a pattern and values
+    g = lacuna.grad(f)(A.values)                 # derivatives of functions of NumPy arrays, to every order
     y = lacuna.torch.spmm(pattern, values, x)    # the same on torch tensors, with derivatives of every order
 """
 
@@ -25,6 +25,7 @@ from .errors import *  # noqa: F403
 from .errors import LacunaError  # noqa: F401
 from .format import Format
 from .map import Map
+from .matrix import Matrix  # noqa: F401
 from .pattern import Pattern
 from .solver import Factor, Solver
 

@@ -11,6 +11,7 @@ import lacuna
 
 from ._recorded import Array
 from ._scipy import is_matrix
+from .matrix import Matrix
 
 # NumPy's function: the function of the package
 _UFUNCS = {
@@ -47,6 +48,8 @@ def binary(name, x, y):
 def matmul(x, y):
     """x @ y as NumPy has it: one dimension is a row on the left, a column on the right. y may be a SciPy matrix; one on
     the left asks NumPy for an array itself, and Array.__array__ says what to take."""
+    if isinstance(y, Matrix):
+        return y.__rmatmul__(x)
     if is_matrix(y):
         return lacuna.spmm(y, x.T, "T").T
     if not x.ndim or not y.ndim:

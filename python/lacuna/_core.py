@@ -288,5 +288,6 @@ def version():
 def memory_stats(backend="cpu"):
     """The counters of a backend's memory, "cpu" or "cuda", as in lacuna/memory.h: what lives there, and on "cuda" what
     was copied between the host and the devices so far."""
-    stats = lib.lac_memory_get_stats(backend.encode())
-    return {name: getattr(stats, name) for name, _ in ffi.typeof(stats).fields}
+    stats = sized("lac_memory_stats")
+    check(lib.lac_memory_get_stats(backend.encode(), stats))
+    return {name: getattr(stats, name) for name in fields(stats)}

@@ -48,8 +48,9 @@ def _no_form(op):
 def expect(who, given, *kinds):
     """The key of an object that must be one of these."""
     if not isinstance(given, kinds):
+        way = "; its .pattern is one" if isinstance(getattr(given, "pattern", None), kinds) else ""
         raise ArgumentError(
-            f"{who}: expected a lacuna.{' or '.join(k.__name__ for k in kinds)}, got {type(given).__name__}"
+            f"{who}: expected a lacuna.{' or '.join(k.__name__ for k in kinds)}, got {type(given).__name__}{way}"
         )
     return given.key
 

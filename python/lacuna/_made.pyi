@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol, overload
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .format import Format
+from .matrix import Matrix
 from .pattern import Map, Pattern
 from .solver import Factor, Solver
 
@@ -76,7 +77,10 @@ def cholesky(
     that is not positive definite is an error that names the row."""
 
 @overload
-def cholesky(pattern: _Matrix, ordering: Literal["auto", "amd", "metis", "natural"] = "auto") -> NDArray[Any]: ...
+def cholesky(
+    pattern: Matrix | _Matrix,
+    ordering: Literal["auto", "amd", "metis", "natural"] = "auto",
+) -> NDArray[Any]: ...
 
 def circulant_mm(c: ArrayLike, x: ArrayLike, op: _Form = "N") -> NDArray[Any]:
     """y = op(C) x with C[i, j] = c[(i - j) mod n], in O(n log n)."""
@@ -95,7 +99,7 @@ def col_sum(pattern: Pattern, a: ArrayLike) -> NDArray[Any]:
     """The sum of each column: (nnz) -> (cols)."""
 
 @overload
-def col_sum(pattern: _Matrix) -> NDArray[Any]: ...
+def col_sum(pattern: Matrix | _Matrix) -> NDArray[Any]: ...
 
 def compare(
     x: ArrayLike | float,
@@ -121,7 +125,7 @@ def det(solver: Pattern | Solver | Factor, a: ArrayLike) -> NDArray[Any]:
     """det A. It overflows and underflows where the number does: slogdet does not."""
 
 @overload
-def det(solver: _Matrix) -> NDArray[Any]: ...
+def det(solver: Matrix | _Matrix) -> NDArray[Any]: ...
 
 def diag_mm(d: ArrayLike, x: ArrayLike) -> NDArray[Any]:
     """diag(d) x."""
@@ -134,7 +138,7 @@ def diagonal(pattern: Pattern, a: ArrayLike) -> NDArray[Any]:
     """The diagonal, 0 where it is not stored: (nnz) -> (min(rows, cols))."""
 
 @overload
-def diagonal(pattern: _Matrix) -> NDArray[Any]: ...
+def diagonal(pattern: Matrix | _Matrix) -> NDArray[Any]: ...
 
 def div(x: ArrayLike | float, y: ArrayLike | float, zeros: Literal["plain", "zero"] = "plain") -> NDArray[Any]:
     """x / y; zeros="zero": exactly 0, with all derivatives, where y is 0."""
@@ -174,13 +178,13 @@ def hadamard(pa: Pattern, a: ArrayLike, pb: Pattern, b: ArrayLike) -> NDArray[An
     """The values of A .* B on the first of pa.intersection(pb)."""
 
 @overload
-def hadamard(pa: _Matrix, pb: Pattern, b: ArrayLike) -> NDArray[Any]: ...
+def hadamard(pa: Matrix | _Matrix, pb: Pattern, b: ArrayLike) -> NDArray[Any]: ...
 
 @overload
-def hadamard(pa: Pattern, a: ArrayLike, pb: _Matrix) -> NDArray[Any]: ...
+def hadamard(pa: Pattern, a: ArrayLike, pb: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
-def hadamard(pa: _Matrix, pb: _Matrix) -> NDArray[Any]: ...
+def hadamard(pa: Matrix | _Matrix, pb: Matrix | _Matrix) -> NDArray[Any]: ...
 
 def heaviside(x: ArrayLike) -> NDArray[Any]:
     """1 where x > 0, else 0, of reals; its derivative is zero."""
@@ -191,14 +195,14 @@ def ic0(pattern: Pattern, a: ArrayLike) -> NDArray[Any]:
     in structure)."""
 
 @overload
-def ic0(pattern: _Matrix) -> NDArray[Any]: ...
+def ic0(pattern: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
 def ilu0(pattern: Pattern, a: ArrayLike) -> NDArray[Any]:
     """(L, U) with L U = A where A has entries: L on pattern.tril()[0], its ones stored, U on pattern.triu()[0]."""
 
 @overload
-def ilu0(pattern: _Matrix) -> NDArray[Any]: ...
+def ilu0(pattern: Matrix | _Matrix) -> NDArray[Any]: ...
 
 def imag(x: ArrayLike) -> NDArray[Any]:
     """The imaginary part, of a real dtype."""
@@ -208,14 +212,14 @@ def inverse_diagonal(solver: Pattern | Solver, a: ArrayLike) -> NDArray[Any]:
     """The diagonal of A^-1: (nnz) -> (n)."""
 
 @overload
-def inverse_diagonal(solver: _Matrix) -> NDArray[Any]: ...
+def inverse_diagonal(solver: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
-def inverse_on(solver: Pattern | Solver, a: ArrayLike, target: Pattern | _Matrix) -> NDArray[Any]:
+def inverse_on(solver: Pattern | Solver, a: ArrayLike, target: Pattern | Matrix | _Matrix) -> NDArray[Any]:
     """A^-1 where the target pattern has entries, in its slots. Entries that A^T lacks widen what is factored."""
 
 @overload
-def inverse_on(solver: _Matrix, target: Pattern | _Matrix) -> NDArray[Any]: ...
+def inverse_on(solver: Matrix | _Matrix, target: Pattern | Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
 def inverse_quadratic_form(
@@ -227,33 +231,33 @@ def inverse_quadratic_form(
     """x^H A^-1 y of each column, y = x unless given: x (n, k), y (n, k), result (k); of vectors one number."""
 
 @overload
-def inverse_quadratic_form(solver: _Matrix, x: ArrayLike, y: ArrayLike | None = None) -> NDArray[Any]: ...
+def inverse_quadratic_form(solver: Matrix | _Matrix, x: ArrayLike, y: ArrayLike | None = None) -> NDArray[Any]: ...
 
 @overload
 def kron(pa: Pattern, a: ArrayLike, pb: Pattern, b: ArrayLike) -> NDArray[Any]:
     """The values of the Kronecker product on the first of pa.kron(pb)."""
 
 @overload
-def kron(pa: _Matrix, pb: Pattern, b: ArrayLike) -> NDArray[Any]: ...
+def kron(pa: Matrix | _Matrix, pb: Pattern, b: ArrayLike) -> NDArray[Any]: ...
 
 @overload
-def kron(pa: Pattern, a: ArrayLike, pb: _Matrix) -> NDArray[Any]: ...
+def kron(pa: Pattern, a: ArrayLike, pb: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
-def kron(pa: _Matrix, pb: _Matrix) -> NDArray[Any]: ...
+def kron(pa: Matrix | _Matrix, pb: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
 def kron_mm(pa: Pattern, a: ArrayLike, pb: Pattern, b: ArrayLike, x: ArrayLike, op: _Form = "N") -> NDArray[Any]:
     """y = op(A (x) B) x, the Kronecker product never formed: rows of A outside, rows of B inside."""
 
 @overload
-def kron_mm(pa: _Matrix, pb: Pattern, b: ArrayLike, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
+def kron_mm(pa: Matrix | _Matrix, pb: Pattern, b: ArrayLike, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
 
 @overload
-def kron_mm(pa: Pattern, a: ArrayLike, pb: _Matrix, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
+def kron_mm(pa: Pattern, a: ArrayLike, pb: Matrix | _Matrix, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
 
 @overload
-def kron_mm(pa: _Matrix, pb: _Matrix, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
+def kron_mm(pa: Matrix | _Matrix, pb: Matrix | _Matrix, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
 
 @overload
 def kron_solve(
@@ -268,7 +272,7 @@ def kron_solve(
 
 @overload
 def kron_solve(
-    sa: _Matrix,
+    sa: Matrix | _Matrix,
     sb: Pattern | Solver | Factor,
     b: ArrayLike,
     y: ArrayLike,
@@ -279,26 +283,26 @@ def kron_solve(
 def kron_solve(
     sa: Pattern | Solver | Factor,
     a: ArrayLike,
-    sb: _Matrix,
+    sb: Matrix | _Matrix,
     y: ArrayLike,
     op: _Form = "N",
 ) -> NDArray[Any]: ...
 
 @overload
-def kron_solve(sa: _Matrix, sb: _Matrix, y: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
+def kron_solve(sa: Matrix | _Matrix, sb: Matrix | _Matrix, y: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
 
 @overload
 def kronsum_mm(pa: Pattern, a: ArrayLike, pb: Pattern, b: ArrayLike, x: ArrayLike, op: _Form = "N") -> NDArray[Any]:
     """y = op(A (x) I + I (x) B) x for square A and B."""
 
 @overload
-def kronsum_mm(pa: _Matrix, pb: Pattern, b: ArrayLike, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
+def kronsum_mm(pa: Matrix | _Matrix, pb: Pattern, b: ArrayLike, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
 
 @overload
-def kronsum_mm(pa: Pattern, a: ArrayLike, pb: _Matrix, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
+def kronsum_mm(pa: Pattern, a: ArrayLike, pb: Matrix | _Matrix, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
 
 @overload
-def kronsum_mm(pa: _Matrix, pb: _Matrix, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
+def kronsum_mm(pa: Matrix | _Matrix, pb: Matrix | _Matrix, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
 
 @overload
 def ldlt(
@@ -311,7 +315,7 @@ def ldlt(
 
 @overload
 def ldlt(
-    pattern: _Matrix,
+    pattern: Matrix | _Matrix,
     ordering: Literal["auto", "amd", "metis", "natural"] = "auto",
 ) -> tuple[NDArray[Any], NDArray[Any]]: ...
 
@@ -335,7 +339,7 @@ def logdet(solver: Pattern | Solver | Factor, a: ArrayLike) -> NDArray[Any]:
     """log|det A|; of a complex matrix log|det A| + i arg(det A), the principal branch."""
 
 @overload
-def logdet(solver: _Matrix) -> NDArray[Any]: ...
+def logdet(solver: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
 def logdet_estimate(
@@ -351,7 +355,12 @@ def logdet_estimate(
     estimate: with random probes gradcheck finds the two apart. Higher orders are derivatives of the gradient."""
 
 @overload
-def logdet_estimate(solver: _Matrix, probes: ArrayLike | int = 20, steps: int = 0, seed: int = 0) -> NDArray[Any]: ...
+def logdet_estimate(
+    solver: Matrix | _Matrix,
+    probes: ArrayLike | int = 20,
+    steps: int = 0,
+    seed: int = 0,
+) -> NDArray[Any]: ...
 
 def logsumexp(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> NDArray[Any]:
     """log(sum(exp(x))) over the given axes, of reals, without overflow; all -inf gives -inf, with a gradient of
@@ -370,7 +379,7 @@ def lstsq(
 
 @overload
 def lstsq(
-    pattern: _Matrix,
+    pattern: Matrix | _Matrix,
     b: ArrayLike,
     damp: ArrayLike | float | None = None,
     solver: Solver | Literal["lsmr", "lsqr"] | None = None,
@@ -383,7 +392,7 @@ def lu(pattern: Pattern, a: ArrayLike, ordering: Literal["auto", "amd", "metis",
     F.tril()[0], its ones stored, U on F.triu()[0]."""
 
 @overload
-def lu(pattern: _Matrix, ordering: Literal["auto", "amd", "metis", "natural"] = "auto") -> NDArray[Any]: ...
+def lu(pattern: Matrix | _Matrix, ordering: Literal["auto", "amd", "metis", "natural"] = "auto") -> NDArray[Any]: ...
 
 @overload
 def lu_values(
@@ -396,7 +405,7 @@ def lu_values(
 
 @overload
 def lu_values(
-    pattern: _Matrix,
+    pattern: Matrix | _Matrix,
     steps: Map | None = None,
     pivots: Literal["nonzero", "positive"] = "nonzero",
 ) -> NDArray[Any]: ...
@@ -406,7 +415,7 @@ def lu_values_adjoint(pattern: Pattern, c: ArrayLike, lu_bar: ArrayLike) -> NDAr
     """The gradient in c of lu_values, given that of its result."""
 
 @overload
-def lu_values_adjoint(pattern: _Matrix, lu_bar: ArrayLike) -> NDArray[Any]: ...
+def lu_values_adjoint(pattern: Matrix | _Matrix, lu_bar: ArrayLike) -> NDArray[Any]: ...
 
 def magnitude(x: ArrayLike) -> NDArray[Any]:
     """The power of two at or below |x|, of a real dtype; its derivative is zero."""
@@ -427,7 +436,7 @@ def matrix_norm(
 
 @overload
 def matrix_norm(
-    pattern: _Matrix,
+    pattern: Matrix | _Matrix,
     ord: Literal["fro", 1, "inf", 2] | float = "fro",
     tolerance: float = 0,
     steps: int = 0,
@@ -453,7 +462,11 @@ def mirror(
     pattern.mirror(triangle): op "H" for Hermitian matrices, "T" for symmetric ones."""
 
 @overload
-def mirror(pattern: _Matrix, triangle: Literal["lower", "upper"] = "lower", op: _Form = "H") -> NDArray[Any]: ...
+def mirror(
+    pattern: Matrix | _Matrix,
+    triangle: Literal["lower", "upper"] = "lower",
+    op: _Form = "H",
+) -> NDArray[Any]: ...
 
 def mul(x: ArrayLike | float, y: ArrayLike | float) -> NDArray[Any]:
     """x y, number by number."""
@@ -487,7 +500,7 @@ def quadratic_form(pattern: Pattern, a: ArrayLike, x: ArrayLike, y: ArrayLike | 
     """x^H A y of each column, y = x unless given: x (m, k), y (n, k), result (k); of vectors one number."""
 
 @overload
-def quadratic_form(pattern: _Matrix, x: ArrayLike, y: ArrayLike | None = None) -> NDArray[Any]: ...
+def quadratic_form(pattern: Matrix | _Matrix, x: ArrayLike, y: ArrayLike | None = None) -> NDArray[Any]: ...
 
 def real(x: ArrayLike) -> NDArray[Any]:
     """The real part."""
@@ -509,11 +522,11 @@ def row_sum(pattern: Pattern, a: ArrayLike) -> NDArray[Any]:
     """The sum of each row: (nnz) -> (rows)."""
 
 @overload
-def row_sum(pattern: _Matrix) -> NDArray[Any]: ...
+def row_sum(pattern: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
 def sampled_spgemm(
-    target: Pattern | _Matrix,
+    target: Pattern | Matrix | _Matrix,
     px: Pattern,
     x: ArrayLike,
     py: Pattern,
@@ -525,8 +538,8 @@ def sampled_spgemm(
 
 @overload
 def sampled_spgemm(
-    target: Pattern | _Matrix,
-    px: _Matrix,
+    target: Pattern | Matrix | _Matrix,
+    px: Matrix | _Matrix,
     py: Pattern,
     y: ArrayLike,
     op_x: _Form = "N",
@@ -535,19 +548,19 @@ def sampled_spgemm(
 
 @overload
 def sampled_spgemm(
-    target: Pattern | _Matrix,
+    target: Pattern | Matrix | _Matrix,
     px: Pattern,
     x: ArrayLike,
-    py: _Matrix,
+    py: Matrix | _Matrix,
     op_x: _Form = "N",
     op_y: _Form = "N",
 ) -> NDArray[Any]: ...
 
 @overload
 def sampled_spgemm(
-    target: Pattern | _Matrix,
-    px: _Matrix,
-    py: _Matrix,
+    target: Pattern | Matrix | _Matrix,
+    px: Matrix | _Matrix,
+    py: Matrix | _Matrix,
     op_x: _Form = "N",
     op_y: _Form = "N",
 ) -> NDArray[Any]: ...
@@ -560,20 +573,20 @@ def scale_cols(pattern: Pattern, a: ArrayLike, d: ArrayLike) -> NDArray[Any]:
     """The values of A diag(d)."""
 
 @overload
-def scale_cols(pattern: _Matrix, d: ArrayLike) -> NDArray[Any]: ...
+def scale_cols(pattern: Matrix | _Matrix, d: ArrayLike) -> NDArray[Any]: ...
 
 @overload
 def scale_rows(pattern: Pattern, a: ArrayLike, d: ArrayLike) -> NDArray[Any]:
     """The values of diag(d) A."""
 
 @overload
-def scale_rows(pattern: _Matrix, d: ArrayLike) -> NDArray[Any]: ...
+def scale_rows(pattern: Matrix | _Matrix, d: ArrayLike) -> NDArray[Any]: ...
 
 def scatter_add(index: Map | ArrayLike, x: ArrayLike, n: int | None = None) -> NDArray[Any]:
     """y[index[i]] += x[i]: the adjoint of gather, in one order on any number of threads. Integers need n, the rows of
     y; a Map has them."""
 
-def sddmm(pattern: Pattern | _Matrix, u: ArrayLike, v: ArrayLike) -> NDArray[Any]:
+def sddmm(pattern: Pattern | Matrix | _Matrix, u: ArrayLike, v: ArrayLike) -> NDArray[Any]:
     """s_z = sum_k u[row z, k] conj(v[col z, k]) for each slot z: u (rows, k), v (cols, k), s (nnz)."""
 
 def segment_dot(map: Map, u: ArrayLike, v: ArrayLike) -> NDArray[Any]:
@@ -624,7 +637,7 @@ def selected_inverse(solver: Pattern | Solver | Factor, a: ArrayLike) -> NDArray
     """A^-T where A has entries: in the slot of (i, j) stands (A^-1)(j, i). The gradient of log|det A|, conjugated."""
 
 @overload
-def selected_inverse(solver: _Matrix) -> NDArray[Any]: ...
+def selected_inverse(solver: Matrix | _Matrix) -> NDArray[Any]: ...
 
 def sell_mm(format: Format, a: ArrayLike, x: ArrayLike) -> NDArray[Any]:
     """y = A x with A in sliced ELL: a is remap(format.map, values), x (n, k) or (n,)."""
@@ -646,7 +659,7 @@ def slogdet(solver: Pattern | Solver | Factor, a: ArrayLike) -> NDArray[Any]:
     """(sign, logabs) with det A = sign exp(logabs): sign is 1 or -1, of complex matrices the phase; logabs is real."""
 
 @overload
-def slogdet(solver: _Matrix) -> NDArray[Any]: ...
+def slogdet(solver: Matrix | _Matrix) -> NDArray[Any]: ...
 
 def softmax(x: ArrayLike, axis: int | Sequence[int] | None = -1) -> NDArray[Any]:
     """exp(x) / sum(exp(x)), the sum over the given axes, of reals; 0 where all are -inf."""
@@ -659,7 +672,7 @@ def solve(solver: Pattern | Solver | Factor, a: ArrayLike, b: ArrayLike, op: _Fo
     """x = op(A)^-1 b, with a Pattern (solver with default options), a Solver, or a Factor of just these values."""
 
 @overload
-def solve(solver: _Matrix, b: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
+def solve(solver: Matrix | _Matrix, b: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
 
 @overload
 def solve_from(
@@ -674,7 +687,7 @@ def solve_from(
 
 @overload
 def solve_from(
-    solver: _Matrix,
+    solver: Matrix | _Matrix,
     b: ArrayLike,
     x0: ArrayLike | None = None,
     op: _Form = "N",
@@ -686,13 +699,13 @@ def spadd(pa: Pattern, a: ArrayLike, pb: Pattern, b: ArrayLike) -> NDArray[Any]:
     """The values of A + B on the first of pa.union(pb)."""
 
 @overload
-def spadd(pa: _Matrix, pb: Pattern, b: ArrayLike) -> NDArray[Any]: ...
+def spadd(pa: Matrix | _Matrix, pb: Pattern, b: ArrayLike) -> NDArray[Any]: ...
 
 @overload
-def spadd(pa: Pattern, a: ArrayLike, pb: _Matrix) -> NDArray[Any]: ...
+def spadd(pa: Pattern, a: ArrayLike, pb: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
-def spadd(pa: _Matrix, pb: _Matrix) -> NDArray[Any]: ...
+def spadd(pa: Matrix | _Matrix, pb: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
 def sparse_bidir_logsumexp(
@@ -706,7 +719,7 @@ def sparse_bidir_logsumexp(
 
 @overload
 def sparse_bidir_logsumexp(
-    pattern: _Matrix,
+    pattern: Matrix | _Matrix,
     keepdims: bool = False,
     include_zeros: bool = True,
     output_layout: Literal["tuple", "padded"] = "tuple",
@@ -725,7 +738,7 @@ def sparse_logsumexp(
 
 @overload
 def sparse_logsumexp(
-    pattern: _Matrix,
+    pattern: Matrix | _Matrix,
     axis: Literal[0, 1, -2, -1] | float,
     keepdims: bool = False,
     include_zeros: bool = True,
@@ -744,7 +757,7 @@ def sparse_max(
 
 @overload
 def sparse_max(
-    pattern: _Matrix,
+    pattern: Matrix | _Matrix,
     axis: Literal[0, 1, -2, -1] | float,
     keepdims: bool = False,
     include_zeros: bool = True,
@@ -763,7 +776,7 @@ def sparse_min(
 
 @overload
 def sparse_min(
-    pattern: _Matrix,
+    pattern: Matrix | _Matrix,
     axis: Literal[0, 1, -2, -1] | float,
     keepdims: bool = False,
     include_zeros: bool = True,
@@ -780,7 +793,7 @@ def sparse_softmax(
 
 @overload
 def sparse_softmax(
-    pattern: _Matrix,
+    pattern: Matrix | _Matrix,
     axis: Literal[0, 1, -2, -1] | float,
     include_zeros: bool = False,
 ) -> NDArray[Any]: ...
@@ -790,13 +803,13 @@ def spgemm(pa: Pattern, a: ArrayLike, pb: Pattern, b: ArrayLike) -> NDArray[Any]
     """The values of C = A B on pa.product(pb)."""
 
 @overload
-def spgemm(pa: _Matrix, pb: Pattern, b: ArrayLike) -> NDArray[Any]: ...
+def spgemm(pa: Matrix | _Matrix, pb: Pattern, b: ArrayLike) -> NDArray[Any]: ...
 
 @overload
-def spgemm(pa: Pattern, a: ArrayLike, pb: _Matrix) -> NDArray[Any]: ...
+def spgemm(pa: Pattern, a: ArrayLike, pb: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
-def spgemm(pa: _Matrix, pb: _Matrix) -> NDArray[Any]: ...
+def spgemm(pa: Matrix | _Matrix, pb: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
 def spmm(pattern: Pattern, a: ArrayLike, x: ArrayLike, op: _Form = "N") -> NDArray[Any]:
@@ -804,7 +817,7 @@ def spmm(pattern: Pattern, a: ArrayLike, x: ArrayLike, op: _Form = "N") -> NDArr
     with blocks takes a (nnz, *blocks)."""
 
 @overload
-def spmm(pattern: _Matrix, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
+def spmm(pattern: Matrix | _Matrix, x: ArrayLike, op: _Form = "N") -> NDArray[Any]: ...
 
 def sqrt(x: ArrayLike) -> NDArray[Any]:
     """The square root; its derivative at 0 is infinite."""
@@ -826,7 +839,7 @@ def to_dense(pattern: Pattern, a: ArrayLike) -> NDArray[Any]:
     """The dense matrix, (rows, cols)."""
 
 @overload
-def to_dense(pattern: _Matrix) -> NDArray[Any]: ...
+def to_dense(pattern: Matrix | _Matrix) -> NDArray[Any]: ...
 
 def toeplitz_mm(c: ArrayLike, r: ArrayLike, x: ArrayLike, op: _Form = "N") -> NDArray[Any]:
     """y = op(T) x, T = scipy.linalg.toeplitz(c, r) and never formed; r[0] is not read."""
@@ -836,20 +849,20 @@ def trace(pattern: Pattern, a: ArrayLike) -> NDArray[Any]:
     """The sum of the diagonal."""
 
 @overload
-def trace(pattern: _Matrix) -> NDArray[Any]: ...
+def trace(pattern: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
 def trace_solve(solver: Pattern | Solver, a: ArrayLike, pb: Pattern, b: ArrayLike) -> NDArray[Any]:
     """tr(A^-1 B), B sparse with the pattern pb. Entries that A lacks widen what is factored."""
 
 @overload
-def trace_solve(solver: _Matrix, pb: Pattern, b: ArrayLike) -> NDArray[Any]: ...
+def trace_solve(solver: Matrix | _Matrix, pb: Pattern, b: ArrayLike) -> NDArray[Any]: ...
 
 @overload
-def trace_solve(solver: Pattern | Solver, a: ArrayLike, pb: _Matrix) -> NDArray[Any]: ...
+def trace_solve(solver: Pattern | Solver, a: ArrayLike, pb: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
-def trace_solve(solver: _Matrix, pb: _Matrix) -> NDArray[Any]: ...
+def trace_solve(solver: Matrix | _Matrix, pb: Matrix | _Matrix) -> NDArray[Any]: ...
 
 @overload
 def trace_solve_estimate(
@@ -865,7 +878,7 @@ def trace_solve_estimate(
 
 @overload
 def trace_solve_estimate(
-    solver: _Matrix,
+    solver: Matrix | _Matrix,
     pb: Pattern,
     b: ArrayLike,
     probes: ArrayLike | int = 20,
@@ -876,15 +889,15 @@ def trace_solve_estimate(
 def trace_solve_estimate(
     solver: Pattern | Solver,
     a: ArrayLike,
-    pb: _Matrix,
+    pb: Matrix | _Matrix,
     probes: ArrayLike | int = 20,
     seed: int = 0,
 ) -> NDArray[Any]: ...
 
 @overload
 def trace_solve_estimate(
-    solver: _Matrix,
-    pb: _Matrix,
+    solver: Matrix | _Matrix,
+    pb: Matrix | _Matrix,
     probes: ArrayLike | int = 20,
     seed: int = 0,
 ) -> NDArray[Any]: ...
@@ -905,7 +918,7 @@ def trisolve(
 
 @overload
 def trisolve(
-    pattern: _Matrix,
+    pattern: Matrix | _Matrix,
     b: ArrayLike,
     triangle: Literal["lower", "upper"] = "lower",
     diagonal: Literal["stored", "unit"] = "stored",

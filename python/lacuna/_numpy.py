@@ -54,6 +54,8 @@ def _array(what, given):
     if array.dtype != object or isinstance(given, np.ndarray):
         return array
     way = " (lacuna.from_scipy gives the pattern and the values of a sparse matrix)" if hasattr(given, "tocoo") else ""
+    if hasattr(given, "with_values"):
+        way = " (those of a matrix are its values; A.with_values(values) is the matrix of others)"
     raise ArgumentError(f"{what} a {type(given).__name__}; it must be an array of numbers{way}")
 
 

@@ -123,7 +123,10 @@ class Solver(Handle):
 
     def __new__(cls, pattern: Any, method: str = "auto", ordering: str = "auto", **given: Any) -> Solver:
         if not isinstance(pattern, Pattern):  # a matrix stands for its own
-            pattern = Pattern.from_scipy(pattern) if hasattr(pattern, "tocoo") else pattern
+            if hasattr(pattern, "with_values"):
+                pattern = pattern.pattern
+            elif hasattr(pattern, "tocoo"):
+                pattern = Pattern.from_scipy(pattern)
             expect("Solver", pattern, Pattern)
         ctx, out = _context_of(pattern), ffi.new(_SOLVER)
         if not given:

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/sized.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define MEMORY_POISONS 1
 #elif defined(__has_feature)
@@ -385,7 +387,8 @@ lac_device_allocator lac_memory_device_allocator(void) {
   return source;
 }
 
-lac_memory_stats lac_memory_get_stats(const char *backend) {
+/// The counters of a backend now.
+static lac_memory_stats stats_now(const char *backend) {
   pool_lock();
   const lac_memory_stats *stats = stats_of(backend);
   lac_memory_stats copy = stats ? *stats : (lac_memory_stats){0};
@@ -394,6 +397,21 @@ lac_memory_stats lac_memory_get_stats(const char *backend) {
     if (backend && strcmp(space->backend, backend) == 0) copy.cached_bytes += space->cached(space);
   }
   return copy;
+}
+
+int64_t lac_memory_cached(void) { return stats_now(lac_host_space.backend).cached_bytes; }
+
+lac_status lac_memory_get_stats(const char *backend, lac_memory_stats *stats) {
+  const lac_sized type = LAC_SIZED(lac_memory_stats, waits);
+  lac_status status = LAC_OK;
+  lac_context *ctx = NULL;  // memory belongs to no context
+  lac_memory_stats now;
+
+  LAC_TRY(lac_sized_check(ctx, __func__, type, stats));
+  now = stats_now(backend);
+  lac_sized_give(type, &now, stats);
+done:
+  return status;
 }
 
 void lac_memory_reset_peak(const char *backend) {

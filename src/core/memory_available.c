@@ -47,5 +47,5 @@ static int64_t available_of_group(void) {
 int64_t lac_memory_available(void) {
   int64_t machine = available_of_machine(), group = available_of_group();
   int64_t least = machine < group ? machine : group;
-  return least == INT64_MAX ? least : least + lac_memory_get_stats(lac_host_space.backend).cached_bytes;
+  return least == INT64_MAX ? least : least + lac_memory_cached();
 }

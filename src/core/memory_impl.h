@@ -77,6 +77,9 @@ void lac_memory_count_wait(lac_space *space);
 /// Where device memory that belongs to a stream comes from; without functions: from the backend's own pools.
 lac_device_allocator lac_memory_device_allocator(void);
 
+/// Bytes of host memory that wait for re-use.
+int64_t lac_memory_cached(void);
+
 /// Bytes of host memory that can still be had, those that wait for re-use included; INT64_MAX where nothing says.
 int64_t lac_memory_available(void);
 

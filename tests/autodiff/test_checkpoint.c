@@ -303,7 +303,7 @@ static double chain_peak(lac_context *ctx, const lac_array *x, way how) {
   CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var in = lac_tape_leaf(tape, x), now = in, bar;
   lac_memory_reset_peak(backend);
-  int64_t before = lac_memory_get_stats(backend).live_bytes;
+  int64_t before = memory_now(backend).live_bytes;
   if (how == IN_SEGMENTS) CHECK_OK(lac_tape_checkpoint_steps(tape, square_step, NULL, 64, 1, &in, 1, &now));
   for (int step = 0; step < 64 && how == PLAINLY; step++) {
     lac_var square = lac_mul(tape, now, now), next = lac_sub(tape, now, square);
@@ -313,7 +313,7 @@ static double chain_peak(lac_context *ctx, const lac_array *x, way how) {
   }
   lac_var s = lac_sum(tape, now);
   CHECK_OK(lac_tape_vjp(tape, 1, &s, NULL, 1, &in, &bar, LAC_GRAPH_NONE));
-  int64_t peak = lac_memory_get_stats(backend).peak_bytes - before;
+  int64_t peak = memory_now(backend).peak_bytes - before;
   lac_tape_destroy(&tape);
   return (double)peak / (double)(lac_array_count(x) * 8);
 }

@@ -122,9 +122,9 @@ static int64_t given_back(lac_context *ctx, lac_pattern **going, const lac_patte
   CHECK(lac_program_steps(program) >= 2);
   lac_program_destroy(&program);
   (void)check_live_blocks();  // drops plans and what the context keeps
-  before = lac_memory_get_stats("cpu").live_bytes;
+  before = memory_now("cpu").live_bytes;
   lac_pattern_destroy(going);
-  return before - lac_memory_get_stats("cpu").live_bytes;
+  return before - memory_now("cpu").live_bytes;
 }
 
 static void a_pattern_goes_when_its_user_lets_go_of_it(lac_context *ctx) {
@@ -214,7 +214,7 @@ static void the_budget_is_kept_and_the_oldest_go_first(lac_context *ctx) {
   enum { SHAPES = 500, BUDGET = 1 << 16, DEFAULT = 16 << 20 };
   lac_spec spec = {.op = lac_op_find("mul")};
   lac_program *program = NULL, *kept = NULL;
-  int64_t before = lac_memory_get_stats("cpu").live_bytes, written;
+  int64_t before = memory_now("cpu").live_bytes, written;
 
   lac_program_set_budget(BUDGET);
   for (int n = 1; n <= SHAPES; n++) {
@@ -222,7 +222,7 @@ static void the_budget_is_kept_and_the_oldest_go_first(lac_context *ctx) {
     CHECK_OK(lac_program_vjp(ctx, &spec, in, NULL, NULL, &program));
     lac_program_destroy(&program);
   }
-  CHECK(lac_memory_get_stats("cpu").live_bytes - before < 2 * BUDGET);
+  CHECK(memory_now("cpu").live_bytes - before < 2 * BUDGET);
   written = lac_program_count_written();
   for (int n = SHAPES; n >= 1; n -= SHAPES - 1) {  // the last, then the first
     lac_meta in[2] = {doubles(1, n, 0), doubles(1, n, 0)};

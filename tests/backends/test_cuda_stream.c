@@ -149,7 +149,7 @@ static void stream_close(lac_context *ctx, cudaStream_t stream) {
   CHECK_CUDA(cudaStreamDestroy(stream));
 }
 
-static int64_t live_bytes(void) { return lac_memory_get_stats("cuda").live_bytes; }
+static int64_t live_bytes(void) { return memory_now("cuda").live_bytes; }
 
 static void borrowed_pointers_are_used_on_the_given_stream(lac_context *ctx) {
   problem p = problem_make();
@@ -245,10 +245,10 @@ static void memory_is_taken_again_and_counted_to_zero(lac_context *ctx) {
   int64_t kept = live_bytes();  // the index buffers
   lac_memory_reset_peak("cuda");
   CHECK_OK(differentiate_copies(ctx, pattern, &p, &got));
-  int64_t peak = lac_memory_get_stats("cuda").peak_bytes;
+  int64_t peak = memory_now("cuda").peak_bytes;
   for (int run = 0; run < 20; ++run) CHECK_OK(differentiate_copies(ctx, pattern, &p, &got));
   CHECK_EQ(live_bytes(), kept);
-  CHECK_EQ(lac_memory_get_stats("cuda").peak_bytes, peak);
+  CHECK_EQ(memory_now("cuda").peak_bytes, peak);
   lac_pattern_destroy(&pattern);
   stream_close(ctx, stream);
   CHECK_EQ(live_bytes(), before);
@@ -265,15 +265,15 @@ static void what_is_kept_can_be_given_back(lac_context *ctx) {
   lac_array *x = NULL;
 
   lac_memory_trim();
-  int64_t before = lac_memory_get_stats("cuda").cached_bytes;
+  int64_t before = memory_now("cuda").cached_bytes;
   CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){bytes / 8}, &x));
   CHECK_OK(lac_array_fill(ctx, x, 1, 0));
   lac_array_destroy(&x);
   CHECK_OK(lac_context_synchronize(ctx));
-  CHECK(lac_memory_get_stats("cuda").cached_bytes >= bytes / 8 * 7);  // the pool rounds and shares its pages
+  CHECK(memory_now("cuda").cached_bytes >= bytes / 8 * 7);  // the pool rounds and shares its pages
   int64_t left = device_bytes_free();
   lac_memory_trim();
-  CHECK(lac_memory_get_stats("cuda").cached_bytes <= before + bytes / 8);
+  CHECK(memory_now("cuda").cached_bytes <= before + bytes / 8);
   CHECK(device_bytes_free() >= left + bytes / 8 * 7);
 }
 
@@ -324,17 +324,17 @@ static void products_neither_copy_nor_wait(lac_context *ctx) {
   CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &p.nnz, p.a, LAC_OWNERSHIP_COPY, &a));
   CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, K}, p.x, LAC_OWNERSHIP_COPY, &x));
   CHECK_OK(lac_run_spmm(ctx, pattern, a, x, LAC_PLAIN, &y));  // the indices are on the device from now on
-  lac_memory_stats before = lac_memory_get_stats("cuda");
+  lac_memory_stats before = memory_now("cuda");
   for (int i = 0; i < 5; ++i) {
     lac_array_destroy(&y);
     CHECK_OK(lac_run_spmm(ctx, pattern, a, x, LAC_PLAIN, &y));
   }
-  lac_memory_stats after = lac_memory_get_stats("cuda");
+  lac_memory_stats after = memory_now("cuda");
   CHECK_EQ(after.to_host_bytes, before.to_host_bytes);
   CHECK_EQ(after.to_device_bytes, before.to_device_bytes);
   CHECK_EQ(after.waits, before.waits);
   CHECK_OK(lac_context_synchronize(ctx));
-  CHECK_EQ(lac_memory_get_stats("cuda").waits, before.waits + 1);
+  CHECK_EQ(memory_now("cuda").waits, before.waits + 1);
   lac_array_destroy(&a);
   lac_array_destroy(&x);
   lac_array_destroy(&y);

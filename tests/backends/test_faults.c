@@ -229,12 +229,12 @@ static void calls_whose_values_may_fail_neither_copy_nor_wait(lac_context *ctx) 
     lac_array *flat = array_of(ctx, 1, &count, eye), *good = NULL, *out = NULL;
     CHECK_OK(lac_array_reshape(ctx, flat, kind == BANDED ? 2 : 1, kind == BANDED ? (int64_t[]){1, 3} : &count, &good));
     CHECK_OK(call(ctx, &w, kind, good, &out));  // indices are on the device from now on
-    lac_memory_stats before = lac_memory_get_stats("cuda");
+    lac_memory_stats before = memory_now("cuda");
     for (int i = 0; i < 5; ++i) {
       lac_array_destroy(&out);
       CHECK_OK(call(ctx, &w, kind, good, &out));
     }
-    lac_memory_stats after = lac_memory_get_stats("cuda");
+    lac_memory_stats after = memory_now("cuda");
     CHECK_EQ(after.waits, before.waits);
     CHECK_EQ(after.to_host_bytes, before.to_host_bytes);
     CHECK_EQ(after.to_device_bytes, before.to_device_bytes);

@@ -4,7 +4,7 @@
 #include "kernel_check.h"
 #include "solvers/survey/survey.h"
 
-static lac_memory_stats stats_now(void) { return lac_memory_get_stats(check_backend()); }
+static lac_memory_stats stats_now(void) { return memory_now(check_backend()); }
 
 /// What is expected, where the host is no device.
 static int64_t moved(const lac_context *ctx, int64_t bytes) { return ctx->space->is_host ? 0 : bytes; }

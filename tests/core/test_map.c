@@ -115,7 +115,7 @@ static void a_map_lives_as_long_as_its_last_holder(lac_context *ctx) {
 
 static void failing_allocations_lose_nothing(lac_context *ctx) {
   int64_t target[] = {4, 2, 2, -1, 0};
-  lac_memory_stats before = lac_memory_get_stats("cpu");
+  lac_memory_stats before = memory_now("cpu");
   for (int64_t n = 1;; ++n) {
     lac_map *map = NULL;
     const lac_buffer *offsets = NULL, *sources = NULL;
@@ -124,7 +124,7 @@ static void failing_allocations_lose_nothing(lac_context *ctx) {
     if (status == LAC_OK) status = lac_map_groups(ctx, map, &offsets, &sources);
     int64_t asked = lac_memory_fail_at(0);
     lac_map_destroy(&map);
-    CHECK_EQ(lac_memory_get_stats("cpu").live_blocks, before.live_blocks);
+    CHECK_EQ(memory_now("cpu").live_blocks, before.live_blocks);
     if (asked < n) break;
     CHECK_FAILS(status, LAC_ERR_MEMORY, "out of memory");
   }

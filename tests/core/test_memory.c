@@ -38,6 +38,31 @@ static void freed_blocks_come_back(lac_context *ctx) {
   }
 }
 
+static void counters_come_in_the_size_of_the_caller(lac_context *ctx) {
+  const size_t first = offsetof(lac_memory_stats, waits) + sizeof(int64_t);
+  struct {
+    lac_memory_stats stats;
+    int64_t later[2];
+  } larger = {.stats.size = sizeof larger, .later = {7, 7}};
+  lac_memory_stats whole = {.size = sizeof whole}, zero = {0}, before = {.size = sizeof(void *)};
+  void *held = lac_alloc(100);
+
+  CHECK_OK(lac_memory_get_stats("cpu", &whole));
+  CHECK_OK(lac_memory_get_stats("cpu", &zero));
+  CHECK_OK(lac_memory_get_stats("cpu", &larger.stats));
+  CHECK(whole.live_bytes >= 100 && zero.live_bytes == whole.live_bytes && larger.stats.live_bytes == whole.live_bytes);
+  CHECK(whole.size == sizeof whole && zero.size == 0 && sizeof whole == first);
+  CHECK(larger.stats.size == sizeof larger && !larger.later[0] && !larger.later[1]);
+  CHECK_OK(lac_memory_get_stats("abacus", &whole));
+  CHECK(whole.live_bytes == 0 && whole.allocations == 0 && whole.size == sizeof whole);
+  ctx = NULL;  // it takes none, and its sentence is that of calls without one
+  CHECK_FAILS(lac_memory_get_stats("cpu", &before), LAC_ERR_ARG,
+              "lac_memory_get_stats: the size of the lac_memory_stats");
+  CHECK_FAILS(lac_memory_get_stats("cpu", NULL), LAC_ERR_ARG, "lac_memory_get_stats: the lac_memory_stats is NULL");
+  CHECK(before.live_bytes == 0);
+  lac_free(held);
+}
+
 static void large_blocks_serve_sizes_a_quarter_smaller(lac_context *ctx) {
   (void)ctx;
   size_t bytes = (size_t)10 << 20;
@@ -54,23 +79,23 @@ static void large_blocks_serve_sizes_a_quarter_smaller(lac_context *ctx) {
 
 static void live_and_peak_bytes_are_counted(lac_context *ctx) {
   (void)ctx;
-  lac_memory_stats before = lac_memory_get_stats("cpu");
+  lac_memory_stats before = memory_now("cpu");
   void *a = lac_alloc(1000);
   void *b = lac_alloc(500);
-  lac_memory_stats during = lac_memory_get_stats("cpu");
+  lac_memory_stats during = memory_now("cpu");
   CHECK_EQ(during.live_bytes - before.live_bytes, 1500);
   CHECK_EQ(during.live_blocks - before.live_blocks, 2);
   CHECK_EQ(during.allocations - before.allocations, 2);
   lac_memory_reset_peak("cpu");
   lac_free(b);
   lac_free(a);
-  lac_memory_stats after = lac_memory_get_stats("cpu");
+  lac_memory_stats after = memory_now("cpu");
   CHECK_EQ(after.live_bytes, before.live_bytes);
   CHECK_EQ(after.peak_bytes, during.live_bytes);
   CHECK(after.cached_bytes >= 1500);
   lac_memory_trim();
-  CHECK_EQ(lac_memory_get_stats("cpu").cached_bytes, 0);
-  CHECK_EQ(lac_memory_get_stats("abacus").live_bytes, 0);
+  CHECK_EQ(memory_now("cpu").cached_bytes, 0);
+  CHECK_EQ(memory_now("abacus").live_bytes, 0);
 }
 
 static void calloc_zeroes_recycled_blocks_and_refuses_overflow(lac_context *ctx) {
@@ -152,15 +177,15 @@ static void devices_are_counted_and_trimmed_too(lac_context *ctx) {
   (void)ctx;
   static lac_space fake = {.backend = "abacus", .cached = fake_cached, .trim = fake_trim};
   lac_memory_join(&fake);
-  CHECK_EQ(lac_memory_get_stats("abacus").cached_bytes, 5000);
-  int64_t host = lac_memory_get_stats("cpu").cached_bytes;
+  CHECK_EQ(memory_now("abacus").cached_bytes, 5000);
+  int64_t host = memory_now("cpu").cached_bytes;
   void *block = lac_alloc(700);
   lac_free(block);
-  CHECK(lac_memory_get_stats("cpu").cached_bytes >= host);
-  CHECK_EQ(lac_memory_get_stats("abacus").cached_bytes, 5000);
+  CHECK(memory_now("cpu").cached_bytes >= host);
+  CHECK_EQ(memory_now("abacus").cached_bytes, 5000);
   lac_memory_trim();
-  CHECK_EQ(lac_memory_get_stats("abacus").cached_bytes, 0);
-  CHECK_EQ(lac_memory_get_stats("cpu").cached_bytes, 0);
+  CHECK_EQ(memory_now("abacus").cached_bytes, 0);
+  CHECK_EQ(memory_now("cpu").cached_bytes, 0);
 }
 
 // A source that has nothing.
@@ -198,6 +223,7 @@ static void threads_share_the_pool(lac_context *ctx) {
 }
 
 CHECK_MAIN(blocks_are_aligned_and_distinct, freed_blocks_come_back, large_blocks_serve_sizes_a_quarter_smaller,
-           live_and_peak_bytes_are_counted, calloc_zeroes_recycled_blocks_and_refuses_overflow, realloc_keeps_contents,
-           the_nth_allocation_fails_once, blocks_return_to_the_source_they_came_from,
-           devices_are_counted_and_trimmed_too, a_lack_of_host_memory_leaves_devices_alone, threads_share_the_pool)
+           counters_come_in_the_size_of_the_caller, live_and_peak_bytes_are_counted,
+           calloc_zeroes_recycled_blocks_and_refuses_overflow, realloc_keeps_contents, the_nth_allocation_fails_once,
+           blocks_return_to_the_source_they_came_from, devices_are_counted_and_trimmed_too,
+           a_lack_of_host_memory_leaves_devices_alone, threads_share_the_pool)

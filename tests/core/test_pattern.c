@@ -375,7 +375,7 @@ static void patterns_need_no_context(lac_context *ctx) {
 
 static void failing_allocations_lose_nothing(lac_context *ctx) {
   int64_t row[] = {3, 0, 3, 1, 3}, col[] = {2, 1, 0, 1, 2}, offsets[] = {0, 2, 3, 5, 5}, index[] = {2, 0, 1, 3, 3};
-  lac_memory_stats before = lac_memory_get_stats("cpu");
+  lac_memory_stats before = memory_now("cpu");
   for (int form = 0; form < 3; ++form) {
     for (int64_t n = 1;; ++n) {
       lac_pattern *p = NULL;
@@ -389,7 +389,7 @@ static void failing_allocations_lose_nothing(lac_context *ctx) {
       if (status != LAC_OK) CHECK(!p && !map);
       lac_pattern_destroy(&p);
       lac_map_destroy(&map);
-      CHECK_EQ(lac_memory_get_stats("cpu").live_blocks, before.live_blocks);
+      CHECK_EQ(memory_now("cpu").live_blocks, before.live_blocks);
       if (asked < n) break;
       CHECK_FAILS(status, LAC_ERR_MEMORY, "out of memory");
     }
@@ -402,7 +402,7 @@ static void failing_allocations_of_many_blocks_lose_nothing(lac_context *ctx) {
   random_state r = random_start(4);
   random_entries(&r, 900, 30, COUNT, 0, row, col);
   CHECK_OK(lac_context_set_threads(ctx, 3));
-  lac_memory_stats before = lac_memory_get_stats("cpu");
+  lac_memory_stats before = memory_now("cpu");
   for (int64_t n = 1;; ++n) {
     lac_pattern *p = NULL;
     lac_map *map = NULL;
@@ -411,7 +411,7 @@ static void failing_allocations_of_many_blocks_lose_nothing(lac_context *ctx) {
     int64_t asked = lac_memory_fail_at(0);
     lac_pattern_destroy(&p);
     lac_map_destroy(&map);
-    CHECK_EQ(lac_memory_get_stats("cpu").live_blocks, before.live_blocks);
+    CHECK_EQ(memory_now("cpu").live_blocks, before.live_blocks);
     if (asked < n) break;
     CHECK_FAILS(status, LAC_ERR_MEMORY, "out of memory");
   }

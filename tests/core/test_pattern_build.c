@@ -245,9 +245,9 @@ static void building_takes_at_most_three_times_its_input(lac_context *ctx) {
     lac_map *map = NULL;
     CHECK_OK(lac_context_set_threads(ctx, threads));
     lac_memory_reset_peak("cpu");
-    int64_t before = lac_memory_get_stats("cpu").live_bytes;
+    int64_t before = memory_now("cpu").live_bytes;
     CHECK_OK(lac_pattern_from_coo(ctx, COUNT / 10, COUNT / 10, COUNT, LAC_I32, row, col, LAC_WIDTH_AUTO, &p, &map));
-    CHECK(lac_memory_get_stats("cpu").peak_bytes - before <= 3 * 8 * (int64_t)COUNT);
+    CHECK(memory_now("cpu").peak_bytes - before <= 3 * 8 * (int64_t)COUNT);
     lac_pattern_destroy(&p);
     lac_map_destroy(&map);
   }

@@ -76,13 +76,13 @@ static void failing_allocations_lose_nothing(lac_context *ctx) {
   CHECK_OK(sketch_pattern(ctx, sketch_random(5, 5, 0.3, 31), LAC_WIDTH_64_32, &p));
   for (int64_t n = 1;; ++n) {
     lac_map *map = NULL;
-    long long before = lac_memory_get_stats("cpu").live_blocks;
+    long long before = memory_now("cpu").live_blocks;
     lac_memory_fail_at(n);
     lac_status status = lac_pattern_components(ctx, p, &map);
     int64_t asked = lac_memory_fail_at(0);
     if (status != LAC_OK) CHECK(!map);
     lac_map_destroy(&map);
-    CHECK_EQ(lac_memory_get_stats("cpu").live_blocks, before);
+    CHECK_EQ(memory_now("cpu").live_blocks, before);
     if (asked < n) break;
     CHECK_FAILS(status, LAC_ERR_MEMORY, "out of memory");
   }

@@ -251,21 +251,21 @@ static void the_budget_is_honoured_and_the_oldest_goes_first(lac_context *ctx) {
   lac_pattern *p[COUNT];
   int64_t id[COUNT];
   for (int i = 0; i < COUNT; ++i) CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_32_32, &p[i]));
-  int64_t before = lac_memory_get_stats("cpu").live_bytes;
+  int64_t before = memory_now("cpu").live_bytes;
   id[0] = product_id(ctx, p[0], p[0]);
-  int64_t each = lac_memory_get_stats("cpu").live_bytes - before, budget = 3 * each + each / 2;
+  int64_t each = memory_now("cpu").live_bytes - before, budget = 3 * each + each / 2;
   lac_pattern_set_plan_budget(budget);
   for (int i = 1; i < COUNT; ++i) {
     id[i] = product_id(ctx, p[i], p[i]);
     CHECK_EQ(product_id(ctx, p[0], p[0]), id[0]);  // in use, so never the oldest
-    CHECK(lac_memory_get_stats("cpu").live_bytes - before <= budget + each);
+    CHECK(memory_now("cpu").live_bytes - before <= budget + each);
   }
   CHECK_EQ(product_id(ctx, p[COUNT - 1], p[COUNT - 1]), id[COUNT - 1]);
   CHECK(product_id(ctx, p[1], p[1]) != id[1]);
   lac_pattern_set_plan_budget(each / 8);  // too little, also without places
-  CHECK_EQ(lac_memory_get_stats("cpu").live_bytes, before);
+  CHECK_EQ(memory_now("cpu").live_bytes, before);
   CHECK(product_id(ctx, p[0], p[0]) != id[0]);
-  CHECK_EQ(lac_memory_get_stats("cpu").live_bytes, before);
+  CHECK_EQ(memory_now("cpu").live_bytes, before);
   lac_pattern_set_plan_budget(whole_budget);
   for (int i = 0; i < COUNT; ++i) lac_pattern_destroy(&p[i]);
 }
@@ -288,7 +288,7 @@ static void what_a_result_derives_counts_against_the_budget(lac_context *ctx) {
 
 static void plans_do_not_keep_patterns_alive(lac_context *ctx) {
   random_state r = random_start(51);
-  long long before = lac_memory_get_stats("cpu").live_blocks;
+  long long before = memory_now("cpu").live_blocks;
   lac_pattern *a = draw(ctx, &r, 6, 6, LAC_WIDTH_AUTO), *lower = NULL, *out = NULL;
   CHECK_OK(lac_pattern_triangle(ctx, a, LAC_TRIANGLE_LOWER, 0, &lower, NULL));
   CHECK_OK(lac_pattern_union(ctx, a, lower, &out, NULL, NULL));
@@ -301,7 +301,7 @@ static void plans_do_not_keep_patterns_alive(lac_context *ctx) {
   lac_pattern_destroy(&lower);
   CHECK_EQ(a->object.holders, 1);
   lac_pattern_destroy(&a);
-  CHECK_EQ(lac_memory_get_stats("cpu").live_blocks, before);  // plans went with the patterns
+  CHECK_EQ(memory_now("cpu").live_blocks, before);  // plans went with the patterns
 }
 
 static void a_long_chain_of_plans_is_let_go_without_depth(lac_context *ctx) {

@@ -208,7 +208,7 @@ static void caches_count_as_bytes(lac_context *ctx) {
   lac_pattern_destroy(&p);
 }
 
-static int64_t live_blocks(void) { return lac_memory_get_stats("cpu").live_blocks; }
+static int64_t live_blocks(void) { return memory_now("cpu").live_blocks; }
 
 /// Ask for what is kept, twice; the second time nothing is taken.
 static void check_kept(lac_context *ctx, const lac_pattern *p) {
@@ -547,7 +547,7 @@ static void failing_allocations_lose_nothing(lac_context *ctx) {
     for (int64_t n = 1;; ++n) {
       lac_pattern *p = NULL, *out = NULL;
       lac_map *map = NULL;
-      long long before = lac_memory_get_stats("cpu").live_blocks;
+      long long before = memory_now("cpu").live_blocks;
       CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_64_32, &p));
       lac_memory_fail_at(n);
       lac_status status = make_part(ctx, which, p, &out, &map);
@@ -556,7 +556,7 @@ static void failing_allocations_lose_nothing(lac_context *ctx) {
       lac_pattern_destroy(&out);
       lac_map_destroy(&map);
       lac_pattern_destroy(&p);
-      CHECK_EQ(lac_memory_get_stats("cpu").live_blocks, before);
+      CHECK_EQ(memory_now("cpu").live_blocks, before);
       if (asked < n) break;
       CHECK_FAILS(status, LAC_ERR_MEMORY, "out of memory");
     }

@@ -60,15 +60,22 @@ static inline void mpi_fails(const char *file, int line, const lac_context *ctx,
     return mpi_main(&argc, &argv, tests, (int)(sizeof tests / sizeof *tests)); \
   }
 
+/// Blocks of the host's memory that live now.
+static inline int64_t mpi_live_blocks(void) {
+  lac_memory_stats stats = {.size = sizeof stats};
+  (void)lac_memory_get_stats("cpu", &stats);
+  return stats.live_blocks;
+}
+
 static inline void mpi_run(mpi_test *test) {
-  const int64_t live = lac_memory_get_stats("cpu").live_blocks;
+  const int64_t live = mpi_live_blocks();
   lac_context *ctx = NULL;
 
   CHECK_OK(lac_context_create("cpu", 0, &ctx));
   CHECK_OK(lac_context_attach(ctx, &world));
   test(ctx);
   lac_context_destroy(&ctx);
-  CHECK(lac_memory_get_stats("cpu").live_blocks == live);  // a test gives back every block it took
+  CHECK(mpi_live_blocks() == live);  // a test gives back every block it took
 }
 
 static inline int mpi_main(int *argc, char ***argv, mpi_test *const *tests, int count) {

@@ -331,6 +331,7 @@ static void check_failures(lac_context *ctx, const lac_array *x) {
 }
 
 int main(void) {
+  lac_memory_stats stats = {.size = sizeof stats};
   lac_context *ctx = NULL;
   lac_array *x = NULL;
 
@@ -345,7 +346,8 @@ int main(void) {
   check_failures(ctx, x);
   lac_array_destroy(&x);
   lac_context_destroy(&ctx);
-  expect(lac_memory_get_stats("cpu").live_blocks == 0, "every block was given back", NULL);
+  expect(lac_memory_get_stats("cpu", &stats) == LAC_OK, "counters", NULL);
+  expect(stats.live_blocks == 0, "every block was given back", NULL);
   printf("%s\n", failures ? "failed" : "user operators: all hold");
   return failures != 0;
 }

@@ -168,7 +168,7 @@ static void failing_allocations_lose_nothing(lac_context *ctx) {
   lac_factor *factor = NULL;
   lac_report report = {0};
   CHECK_OK(lac_solver_factor(ctx, s.system.solver, s.system.values, &factor));
-  int64_t before = lac_memory_get_stats("cpu").live_blocks;
+  int64_t before = memory_now("cpu").live_blocks;
   for (int64_t n = 1;; n = check_next_failure(ctx, n)) {
     lac_tape *tape = NULL;
     CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
@@ -179,7 +179,7 @@ static void failing_allocations_lose_nothing(lac_context *ctx) {
     if (status == LAC_OK) status = lac_tape_solve_report(tape, x, &report, NULL);
     int64_t asked = lac_memory_fail_at(0);
     lac_tape_destroy(&tape);
-    CHECK_EQ(lac_memory_get_stats("cpu").live_blocks, before);
+    CHECK_EQ(memory_now("cpu").live_blocks, before);
     if (asked < n) break;
     CHECK_FAILS(status, LAC_ERR_MEMORY, "memory");
   }

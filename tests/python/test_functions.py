@@ -222,3 +222,28 @@ def test_functions_take_new_patterns_in_the_same_graph(name, dynamic):
         bar = torch.randn_like(expected)
         same(*[torch.autograd.grad(y, (a, x), bar) for y in (found, expected)])
     assert counter.frame_count <= (1 if dynamic else 2)
+
+
+PAIRS = {
+    "spadd": lambda f, p, a, q, b: f(p, a, q, b), "hadamard": lambda f, p, a, q, b: f(p, a, q, b),
+    "spgemm": lambda f, p, a, q, b: f(p, a, q, b), "kron": lambda f, p, a, q, b: f(p, a, q, b),
+    "trace_solve": lambda f, p, a, q, b: f(p, a, q, b), "inverse_on": lambda f, p, a, q, b: f(p, a, q) * b,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("dynamic", [None, True], ids=["automatic", "dynamic"])
+def test_what_a_function_makes_of_two_patterns_of_the_same_sizes(name, dynamic):
+    """Where they are, and not how large, says what their union or product is: a graph that was made of one pair is not
+    taken for another."""
+    function = getattr(lt, name)
+    compiled = torch.compile(lambda *given: PAIRS[name](function, *given), fullgraph=True, backend="aot_eager",
+                             dynamic=dynamic)  # fmt: skip
+    for n, step in ((6, 2), (8, 3), (8, 5), (9, 4)):
+        at = np.arange(n)
+        p, q = (lacuna.Pattern.from_coo(np.r_[at, at], np.r_[at, (at + s) % n], (n, n)) for s in (1, step))
+        a, b = (torch.tensor(matrix(pattern), requires_grad=True) for pattern in (p, q))
+        found, expected = compiled(p, a, q, b), PAIRS[name](function, p, a, q, b)
+        same(found, expected)
+        bar = torch.randn_like(expected)
+        same(*[torch.autograd.grad(y, (a, b), bar, allow_unused=True) for y in (found, expected)])

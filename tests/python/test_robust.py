@@ -102,7 +102,7 @@ def test_many_factors_leave_nothing_behind():
 def test_c_keeps_programs_and_python_asks_it_for_them():
     n, code = 20_000, lib.LAC_F64
     gc.collect()
-    before = lib.lac_memory_get_stats(b"cpu").live_bytes
+    before = lacuna.memory_stats("cpu")["live_bytes"]
     own = lacuna.Pattern.from_coo(np.arange(n), np.arange(n), (n, n))
     spec = find(resolve("spmm", (own.key,), (form("N"),)))
     arguments = VJP, (), ((code, (n,)), (code, (n, 1))), 3, 1
@@ -119,7 +119,7 @@ def test_c_keeps_programs_and_python_asks_it_for_them():
     del own, spec, first, held, found
     gc.collect()
     assert own_again() is None and family() is None
-    assert lib.lac_memory_get_stats(b"cpu").live_bytes - before < n  # the pattern, whatever was written for it, is gone
+    assert lacuna.memory_stats("cpu")["live_bytes"] - before < n  # the pattern, whatever was written for it, is gone
 
 
 def test_indices_are_integers_in_one_dimension():

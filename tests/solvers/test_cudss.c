@@ -407,11 +407,11 @@ static void no_values_go_to_the_host(lac_context *ctx) {
   lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){n, 1}, 3), *x = NULL;
   lac_factor *factor = NULL;
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){n, 1}, &x));
-  int64_t before = lac_memory_get_stats("cuda").values_to_host_bytes;
+  int64_t before = memory_now("cuda").values_to_host_bytes;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
   CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_PLAIN, x));
   CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_TRANSPOSED, x));
-  CHECK(lac_memory_get_stats("cuda").values_to_host_bytes - before < 256);
+  CHECK(memory_now("cuda").values_to_host_bytes - before < 256);
   lac_array_destroy(&b);
   lac_array_destroy(&x);
   lac_factor_destroy(&factor);

@@ -273,11 +273,11 @@ static void two_threads_solve_with_one_factor(lac_context *ctx) {
 static int64_t solve_peak(lac_context *ctx, const lac_factor *factor, int64_t n, int64_t k) {
   lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){n, k}, 5), *x = NULL;
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){n, k}, &x));
-  int64_t before = lac_memory_get_stats("cpu").live_bytes, blocks = lac_memory_get_stats("cpu").allocations;
+  int64_t before = memory_now("cpu").live_bytes, blocks = memory_now("cpu").allocations;
   lac_memory_reset_peak("cpu");
   CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_PLAIN, x));
-  int64_t peak = lac_memory_get_stats("cpu").peak_bytes - before;
-  CHECK_EQ(lac_memory_get_stats("cpu").allocations, blocks + 1);
+  int64_t peak = memory_now("cpu").peak_bytes - before;
+  CHECK_EQ(memory_now("cpu").allocations, blocks + 1);
   lac_array_destroy(&b);
   lac_array_destroy(&x);
   return peak;

@@ -66,10 +66,10 @@ static void bytes_come_true(lac_context *ctx) {
     direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
     lac_report report = report_of_solver(system.solver);
     lac_factor *factor = NULL;
-    int64_t before = lac_memory_get_stats("cpu").live_bytes;
+    int64_t before = memory_now("cpu").live_bytes;
     lac_memory_reset_peak("cpu");
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-    lac_memory_stats after = lac_memory_get_stats("cpu");
+    lac_memory_stats after = memory_now("cpu");
     double bytes = (double)report.factor_bytes, work = (double)report.work_bytes;
     CHECK_NEAR((double)(after.live_bytes - before), bytes, 0.1 * bytes);
     CHECK_NEAR((double)(after.peak_bytes - before), bytes + work, 0.25 * (bytes + work));

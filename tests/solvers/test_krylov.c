@@ -95,9 +95,9 @@ static int64_t peak_of(lac_context *ctx, krylov_case *c) {
   lac_memory_stats before, after;
   (void)krylov_solve_only(ctx, c);
   lac_memory_reset_peak("cpu");
-  before = lac_memory_get_stats("cpu");
+  before = memory_now("cpu");
   (void)krylov_solve_only(ctx, c);
-  after = lac_memory_get_stats("cpu");
+  after = memory_now("cpu");
   return after.peak_bytes - before.live_bytes;
 }
 

@@ -359,9 +359,9 @@ static void what_an_analysis_holds_is_counted(lac_context *ctx) {
   lac_pattern *pattern = NULL;
   lac_solver *solver = NULL;
   CHECK_OK(sketch_pattern(ctx, c.s, LAC_WIDTH_AUTO, &pattern));
-  int64_t live = lac_memory_get_stats("cpu").live_bytes, counted = lac_pattern_bytes(pattern);
+  int64_t live = memory_now("cpu").live_bytes, counted = lac_pattern_bytes(pattern);
   CHECK_OK(lac_solver_create(ctx, pattern, NULL, &solver));
-  live = lac_memory_get_stats("cpu").live_bytes - live, counted = lac_pattern_bytes(pattern) - counted;
+  live = memory_now("cpu").live_bytes - live, counted = lac_pattern_bytes(pattern) - counted;
   CHECK(live > 16 * c.s->rows && live <= counted + SOLVER);
   lac_solver_destroy(&solver);
   lac_pattern_destroy(&pattern);

@@ -116,11 +116,18 @@ static int battery_ran, battery_left_out;
 
 void check_battery(int has_run) { ++*(has_run ? &battery_ran : &battery_left_out); }
 
+lac_memory_stats memory_now(const char *backend) {
+  lac_context *ctx = NULL;
+  lac_memory_stats stats = {.size = sizeof stats};
+  CHECK_OK(lac_memory_get_stats(backend, &stats));
+  return stats;
+}
+
 long long check_live_blocks(void) {
   lac_pattern_set_plan_budget(0);  // plans are a cache, not a leak
   lac_pattern_set_plan_budget(PLAN_BUDGET);
   if (check_ctx) lac_program_forget(check_ctx, NULL);  // and so are programs
-  return lac_memory_get_stats("cpu").live_blocks + lac_memory_get_stats("cuda").live_blocks;
+  return memory_now("cpu").live_blocks + memory_now("cuda").live_blocks;
 }
 
 static int run_one(check_test *test) {

@@ -82,6 +82,9 @@ lac_status check_late(lac_context *ctx, lac_status status);
 /// skipped.
 void check_battery(int has_run);
 
+/// The counters of a backend's memory.
+lac_memory_stats memory_now(const char *backend);
+
 /// Blocks live now on host and devices, after caches that may drop what they hold have dropped it.
 long long check_live_blocks(void);
 

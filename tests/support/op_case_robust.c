@@ -138,7 +138,7 @@ void op_check_input(op_run *r) {
 
 static void expect_peak(const op_run *r, int64_t before, int64_t stated, const char *what) {
   enum { HEADS = 16384 };
-  int64_t peak = lac_memory_get_stats(lac_context_backend(r->ctx)).peak_bytes - before;
+  int64_t peak = memory_now(lac_context_backend(r->ctx)).peak_bytes - before;
   if (peak >= stated && peak <= stated + HEADS) return;
   check_fail(__FILE__, __LINE__, "%s: the %s takes %lld bytes at its peak, stated are %lld", r->c->op, what,
              (long long)peak, (long long)stated);
@@ -154,7 +154,7 @@ static void measure_pass(op_run *r, op_stage *s, bool is_measured, int64_t forwa
   for (int i = 0; i < r->ins; ++i) s->x[i] = lac_tape_leaf(s->tape, s->in[i]);
   seed = op_stage_put(s, &r->point.y_bar[0], false);
   lac_memory_reset_peak(backend);
-  int64_t before = lac_memory_get_stats(backend).live_bytes;
+  int64_t before = memory_now(backend).live_bytes;
   r->c->apply(s->tape, &s->setup, s->x, s->y);
   CHECK_OK(lac_tape_status(s->tape));
   if (is_measured) expect_peak(r, before, forward, "forward");

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol, overload
 import torch
 
 from ..format import Format
+from ..matrix import Matrix
 from ..pattern import Map, Pattern
 from ..solver import Factor, Solver
 from .sparse import SparseTensor
@@ -83,7 +84,7 @@ def cholesky(
 
 @overload
 def cholesky(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     ordering: Literal["auto", "amd", "metis", "natural"] = "auto",
 ) -> torch.Tensor: ...
 
@@ -104,7 +105,7 @@ def col_sum(pattern: Pattern, a: torch.Tensor) -> torch.Tensor:
     """The sum of each column: (nnz) -> (cols)."""
 
 @overload
-def col_sum(pattern: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def col_sum(pattern: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 def compare(
     x: torch.Tensor | float,
@@ -130,7 +131,7 @@ def det(solver: Pattern | Solver | Factor, a: torch.Tensor) -> torch.Tensor:
     """det A. It overflows and underflows where the number does: slogdet does not."""
 
 @overload
-def det(solver: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def det(solver: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 def diag_mm(d: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """diag(d) x."""
@@ -143,7 +144,7 @@ def diagonal(pattern: Pattern, a: torch.Tensor) -> torch.Tensor:
     """The diagonal, 0 where it is not stored: (nnz) -> (min(rows, cols))."""
 
 @overload
-def diagonal(pattern: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def diagonal(pattern: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 def div(x: torch.Tensor | float, y: torch.Tensor | float, zeros: Literal["plain", "zero"] = "plain") -> torch.Tensor:
     """x / y; zeros="zero": exactly 0, with all derivatives, where y is 0."""
@@ -183,15 +184,15 @@ def hadamard(pa: Pattern, a: torch.Tensor, pb: Pattern, b: torch.Tensor) -> torc
     """The values of A .* B on the first of pa.intersection(pb)."""
 
 @overload
-def hadamard(pa: SparseTensor | torch.Tensor | _Matrix, pb: Pattern, b: torch.Tensor) -> torch.Tensor: ...
+def hadamard(pa: SparseTensor | torch.Tensor | Matrix | _Matrix, pb: Pattern, b: torch.Tensor) -> torch.Tensor: ...
 
 @overload
-def hadamard(pa: Pattern, a: torch.Tensor, pb: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def hadamard(pa: Pattern, a: torch.Tensor, pb: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 @overload
 def hadamard(
-    pa: SparseTensor | torch.Tensor | _Matrix,
-    pb: SparseTensor | torch.Tensor | _Matrix,
+    pa: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    pb: SparseTensor | torch.Tensor | Matrix | _Matrix,
 ) -> torch.Tensor: ...
 
 def heaviside(x: torch.Tensor) -> torch.Tensor:
@@ -203,14 +204,14 @@ def ic0(pattern: Pattern, a: torch.Tensor) -> torch.Tensor:
     in structure)."""
 
 @overload
-def ic0(pattern: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def ic0(pattern: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 @overload
 def ilu0(pattern: Pattern, a: torch.Tensor) -> torch.Tensor:
     """(L, U) with L U = A where A has entries: L on pattern.tril()[0], its ones stored, U on pattern.triu()[0]."""
 
 @overload
-def ilu0(pattern: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def ilu0(pattern: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 def imag(x: torch.Tensor) -> torch.Tensor:
     """The imaginary part, of a real dtype."""
@@ -220,20 +221,20 @@ def inverse_diagonal(solver: Pattern | Solver, a: torch.Tensor) -> torch.Tensor:
     """The diagonal of A^-1: (nnz) -> (n)."""
 
 @overload
-def inverse_diagonal(solver: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def inverse_diagonal(solver: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 @overload
 def inverse_on(
     solver: Pattern | Solver,
     a: torch.Tensor,
-    target: Pattern | SparseTensor | torch.Tensor | _Matrix,
+    target: Pattern | SparseTensor | torch.Tensor | Matrix | _Matrix,
 ) -> torch.Tensor:
     """A^-1 where the target pattern has entries, in its slots. Entries that A^T lacks widen what is factored."""
 
 @overload
 def inverse_on(
-    solver: SparseTensor | torch.Tensor | _Matrix,
-    target: Pattern | SparseTensor | torch.Tensor | _Matrix,
+    solver: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    target: Pattern | SparseTensor | torch.Tensor | Matrix | _Matrix,
 ) -> torch.Tensor: ...
 
 @overload
@@ -247,7 +248,7 @@ def inverse_quadratic_form(
 
 @overload
 def inverse_quadratic_form(
-    solver: SparseTensor | torch.Tensor | _Matrix,
+    solver: SparseTensor | torch.Tensor | Matrix | _Matrix,
     x: torch.Tensor,
     y: torch.Tensor | None = None,
 ) -> torch.Tensor: ...
@@ -257,13 +258,16 @@ def kron(pa: Pattern, a: torch.Tensor, pb: Pattern, b: torch.Tensor) -> torch.Te
     """The values of the Kronecker product on the first of pa.kron(pb)."""
 
 @overload
-def kron(pa: SparseTensor | torch.Tensor | _Matrix, pb: Pattern, b: torch.Tensor) -> torch.Tensor: ...
+def kron(pa: SparseTensor | torch.Tensor | Matrix | _Matrix, pb: Pattern, b: torch.Tensor) -> torch.Tensor: ...
 
 @overload
-def kron(pa: Pattern, a: torch.Tensor, pb: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def kron(pa: Pattern, a: torch.Tensor, pb: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 @overload
-def kron(pa: SparseTensor | torch.Tensor | _Matrix, pb: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def kron(
+    pa: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    pb: SparseTensor | torch.Tensor | Matrix | _Matrix,
+) -> torch.Tensor: ...
 
 @overload
 def kron_mm(
@@ -278,7 +282,7 @@ def kron_mm(
 
 @overload
 def kron_mm(
-    pa: SparseTensor | torch.Tensor | _Matrix,
+    pa: SparseTensor | torch.Tensor | Matrix | _Matrix,
     pb: Pattern,
     b: torch.Tensor,
     x: torch.Tensor,
@@ -289,15 +293,15 @@ def kron_mm(
 def kron_mm(
     pa: Pattern,
     a: torch.Tensor,
-    pb: SparseTensor | torch.Tensor | _Matrix,
+    pb: SparseTensor | torch.Tensor | Matrix | _Matrix,
     x: torch.Tensor,
     op: _Form = "N",
 ) -> torch.Tensor: ...
 
 @overload
 def kron_mm(
-    pa: SparseTensor | torch.Tensor | _Matrix,
-    pb: SparseTensor | torch.Tensor | _Matrix,
+    pa: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    pb: SparseTensor | torch.Tensor | Matrix | _Matrix,
     x: torch.Tensor,
     op: _Form = "N",
 ) -> torch.Tensor: ...
@@ -315,7 +319,7 @@ def kron_solve(
 
 @overload
 def kron_solve(
-    sa: SparseTensor | torch.Tensor | _Matrix,
+    sa: SparseTensor | torch.Tensor | Matrix | _Matrix,
     sb: Pattern | Solver | Factor,
     b: torch.Tensor,
     y: torch.Tensor,
@@ -326,15 +330,15 @@ def kron_solve(
 def kron_solve(
     sa: Pattern | Solver | Factor,
     a: torch.Tensor,
-    sb: SparseTensor | torch.Tensor | _Matrix,
+    sb: SparseTensor | torch.Tensor | Matrix | _Matrix,
     y: torch.Tensor,
     op: _Form = "N",
 ) -> torch.Tensor: ...
 
 @overload
 def kron_solve(
-    sa: SparseTensor | torch.Tensor | _Matrix,
-    sb: SparseTensor | torch.Tensor | _Matrix,
+    sa: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    sb: SparseTensor | torch.Tensor | Matrix | _Matrix,
     y: torch.Tensor,
     op: _Form = "N",
 ) -> torch.Tensor: ...
@@ -352,7 +356,7 @@ def kronsum_mm(
 
 @overload
 def kronsum_mm(
-    pa: SparseTensor | torch.Tensor | _Matrix,
+    pa: SparseTensor | torch.Tensor | Matrix | _Matrix,
     pb: Pattern,
     b: torch.Tensor,
     x: torch.Tensor,
@@ -363,15 +367,15 @@ def kronsum_mm(
 def kronsum_mm(
     pa: Pattern,
     a: torch.Tensor,
-    pb: SparseTensor | torch.Tensor | _Matrix,
+    pb: SparseTensor | torch.Tensor | Matrix | _Matrix,
     x: torch.Tensor,
     op: _Form = "N",
 ) -> torch.Tensor: ...
 
 @overload
 def kronsum_mm(
-    pa: SparseTensor | torch.Tensor | _Matrix,
-    pb: SparseTensor | torch.Tensor | _Matrix,
+    pa: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    pb: SparseTensor | torch.Tensor | Matrix | _Matrix,
     x: torch.Tensor,
     op: _Form = "N",
 ) -> torch.Tensor: ...
@@ -387,7 +391,7 @@ def ldlt(
 
 @overload
 def ldlt(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     ordering: Literal["auto", "amd", "metis", "natural"] = "auto",
 ) -> tuple[torch.Tensor, torch.Tensor]: ...
 
@@ -411,7 +415,7 @@ def logdet(solver: Pattern | Solver | Factor, a: torch.Tensor) -> torch.Tensor:
     """log|det A|; of a complex matrix log|det A| + i arg(det A), the principal branch."""
 
 @overload
-def logdet(solver: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def logdet(solver: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 @overload
 def logdet_estimate(
@@ -428,7 +432,7 @@ def logdet_estimate(
 
 @overload
 def logdet_estimate(
-    solver: SparseTensor | torch.Tensor | _Matrix,
+    solver: SparseTensor | torch.Tensor | Matrix | _Matrix,
     probes: torch.Tensor | int = 20,
     steps: int = 0,
     seed: int = 0,
@@ -451,7 +455,7 @@ def lstsq(
 
 @overload
 def lstsq(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     b: torch.Tensor,
     damp: torch.Tensor | float | None = None,
     solver: Solver | Literal["lsmr", "lsqr"] | None = None,
@@ -469,7 +473,7 @@ def lu(
 
 @overload
 def lu(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     ordering: Literal["auto", "amd", "metis", "natural"] = "auto",
 ) -> torch.Tensor: ...
 
@@ -484,7 +488,7 @@ def lu_values(
 
 @overload
 def lu_values(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     steps: Map | None = None,
     pivots: Literal["nonzero", "positive"] = "nonzero",
 ) -> torch.Tensor: ...
@@ -494,7 +498,10 @@ def lu_values_adjoint(pattern: Pattern, c: torch.Tensor, lu_bar: torch.Tensor) -
     """The gradient in c of lu_values, given that of its result."""
 
 @overload
-def lu_values_adjoint(pattern: SparseTensor | torch.Tensor | _Matrix, lu_bar: torch.Tensor) -> torch.Tensor: ...
+def lu_values_adjoint(
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    lu_bar: torch.Tensor,
+) -> torch.Tensor: ...
 
 def magnitude(x: torch.Tensor) -> torch.Tensor:
     """The power of two at or below |x|, of a real dtype; its derivative is zero."""
@@ -515,7 +522,7 @@ def matrix_norm(
 
 @overload
 def matrix_norm(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     ord: Literal["fro", 1, "inf", 2] | float = "fro",
     tolerance: float = 0,
     steps: int = 0,
@@ -542,7 +549,7 @@ def mirror(
 
 @overload
 def mirror(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     triangle: Literal["lower", "upper"] = "lower",
     op: _Form = "H",
 ) -> torch.Tensor: ...
@@ -580,7 +587,7 @@ def quadratic_form(pattern: Pattern, a: torch.Tensor, x: torch.Tensor, y: torch.
 
 @overload
 def quadratic_form(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     x: torch.Tensor,
     y: torch.Tensor | None = None,
 ) -> torch.Tensor: ...
@@ -605,11 +612,11 @@ def row_sum(pattern: Pattern, a: torch.Tensor) -> torch.Tensor:
     """The sum of each row: (nnz) -> (rows)."""
 
 @overload
-def row_sum(pattern: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def row_sum(pattern: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 @overload
 def sampled_spgemm(
-    target: Pattern | SparseTensor | torch.Tensor | _Matrix,
+    target: Pattern | SparseTensor | torch.Tensor | Matrix | _Matrix,
     px: Pattern,
     x: torch.Tensor,
     py: Pattern,
@@ -621,8 +628,8 @@ def sampled_spgemm(
 
 @overload
 def sampled_spgemm(
-    target: Pattern | SparseTensor | torch.Tensor | _Matrix,
-    px: SparseTensor | torch.Tensor | _Matrix,
+    target: Pattern | SparseTensor | torch.Tensor | Matrix | _Matrix,
+    px: SparseTensor | torch.Tensor | Matrix | _Matrix,
     py: Pattern,
     y: torch.Tensor,
     op_x: _Form = "N",
@@ -631,19 +638,19 @@ def sampled_spgemm(
 
 @overload
 def sampled_spgemm(
-    target: Pattern | SparseTensor | torch.Tensor | _Matrix,
+    target: Pattern | SparseTensor | torch.Tensor | Matrix | _Matrix,
     px: Pattern,
     x: torch.Tensor,
-    py: SparseTensor | torch.Tensor | _Matrix,
+    py: SparseTensor | torch.Tensor | Matrix | _Matrix,
     op_x: _Form = "N",
     op_y: _Form = "N",
 ) -> torch.Tensor: ...
 
 @overload
 def sampled_spgemm(
-    target: Pattern | SparseTensor | torch.Tensor | _Matrix,
-    px: SparseTensor | torch.Tensor | _Matrix,
-    py: SparseTensor | torch.Tensor | _Matrix,
+    target: Pattern | SparseTensor | torch.Tensor | Matrix | _Matrix,
+    px: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    py: SparseTensor | torch.Tensor | Matrix | _Matrix,
     op_x: _Form = "N",
     op_y: _Form = "N",
 ) -> torch.Tensor: ...
@@ -656,20 +663,24 @@ def scale_cols(pattern: Pattern, a: torch.Tensor, d: torch.Tensor) -> torch.Tens
     """The values of A diag(d)."""
 
 @overload
-def scale_cols(pattern: SparseTensor | torch.Tensor | _Matrix, d: torch.Tensor) -> torch.Tensor: ...
+def scale_cols(pattern: SparseTensor | torch.Tensor | Matrix | _Matrix, d: torch.Tensor) -> torch.Tensor: ...
 
 @overload
 def scale_rows(pattern: Pattern, a: torch.Tensor, d: torch.Tensor) -> torch.Tensor:
     """The values of diag(d) A."""
 
 @overload
-def scale_rows(pattern: SparseTensor | torch.Tensor | _Matrix, d: torch.Tensor) -> torch.Tensor: ...
+def scale_rows(pattern: SparseTensor | torch.Tensor | Matrix | _Matrix, d: torch.Tensor) -> torch.Tensor: ...
 
 def scatter_add(index: Map | torch.Tensor | Sequence[int], x: torch.Tensor, n: int | None = None) -> torch.Tensor:
     """y[index[i]] += x[i]: the adjoint of gather, in one order on any number of threads. Integers need n, the rows of
     y; a Map has them."""
 
-def sddmm(pattern: Pattern | SparseTensor | torch.Tensor | _Matrix, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+def sddmm(
+    pattern: Pattern | SparseTensor | torch.Tensor | Matrix | _Matrix,
+    u: torch.Tensor,
+    v: torch.Tensor,
+) -> torch.Tensor:
     """s_z = sum_k u[row z, k] conj(v[col z, k]) for each slot z: u (rows, k), v (cols, k), s (nnz)."""
 
 def segment_dot(map: Map, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
@@ -720,7 +731,7 @@ def selected_inverse(solver: Pattern | Solver | Factor, a: torch.Tensor) -> torc
     """A^-T where A has entries: in the slot of (i, j) stands (A^-1)(j, i). The gradient of log|det A|, conjugated."""
 
 @overload
-def selected_inverse(solver: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def selected_inverse(solver: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 def sell_mm(format: Format, a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """y = A x with A in sliced ELL: a is remap(format.map, values), x (n, k) or (n,)."""
@@ -748,7 +759,7 @@ def slogdet(solver: Pattern | Solver | Factor, a: torch.Tensor) -> torch.Tensor:
     """(sign, logabs) with det A = sign exp(logabs): sign is 1 or -1, of complex matrices the phase; logabs is real."""
 
 @overload
-def slogdet(solver: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def slogdet(solver: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 def softmax(x: torch.Tensor, axis: int | Sequence[int] | None = -1) -> torch.Tensor:
     """exp(x) / sum(exp(x)), the sum over the given axes, of reals; 0 where all are -inf."""
@@ -761,7 +772,11 @@ def solve(solver: Pattern | Solver | Factor, a: torch.Tensor, b: torch.Tensor, o
     """x = op(A)^-1 b, with a Pattern (solver with default options), a Solver, or a Factor of just these values."""
 
 @overload
-def solve(solver: SparseTensor | torch.Tensor | _Matrix, b: torch.Tensor, op: _Form = "N") -> torch.Tensor: ...
+def solve(
+    solver: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    b: torch.Tensor,
+    op: _Form = "N",
+) -> torch.Tensor: ...
 
 @overload
 def solve_from(
@@ -776,7 +791,7 @@ def solve_from(
 
 @overload
 def solve_from(
-    solver: SparseTensor | torch.Tensor | _Matrix,
+    solver: SparseTensor | torch.Tensor | Matrix | _Matrix,
     b: torch.Tensor,
     x0: torch.Tensor | None = None,
     op: _Form = "N",
@@ -788,13 +803,16 @@ def spadd(pa: Pattern, a: torch.Tensor, pb: Pattern, b: torch.Tensor) -> torch.T
     """The values of A + B on the first of pa.union(pb)."""
 
 @overload
-def spadd(pa: SparseTensor | torch.Tensor | _Matrix, pb: Pattern, b: torch.Tensor) -> torch.Tensor: ...
+def spadd(pa: SparseTensor | torch.Tensor | Matrix | _Matrix, pb: Pattern, b: torch.Tensor) -> torch.Tensor: ...
 
 @overload
-def spadd(pa: Pattern, a: torch.Tensor, pb: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def spadd(pa: Pattern, a: torch.Tensor, pb: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 @overload
-def spadd(pa: SparseTensor | torch.Tensor | _Matrix, pb: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def spadd(
+    pa: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    pb: SparseTensor | torch.Tensor | Matrix | _Matrix,
+) -> torch.Tensor: ...
 
 @overload
 def sparse_bidir_logsumexp(
@@ -808,7 +826,7 @@ def sparse_bidir_logsumexp(
 
 @overload
 def sparse_bidir_logsumexp(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     keepdims: bool = False,
     include_zeros: bool = True,
     output_layout: Literal["tuple", "padded"] = "tuple",
@@ -827,7 +845,7 @@ def sparse_logsumexp(
 
 @overload
 def sparse_logsumexp(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     axis: Literal[0, 1, -2, -1] | float,
     keepdims: bool = False,
     include_zeros: bool = True,
@@ -846,7 +864,7 @@ def sparse_max(
 
 @overload
 def sparse_max(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     axis: Literal[0, 1, -2, -1] | float,
     keepdims: bool = False,
     include_zeros: bool = True,
@@ -865,7 +883,7 @@ def sparse_min(
 
 @overload
 def sparse_min(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     axis: Literal[0, 1, -2, -1] | float,
     keepdims: bool = False,
     include_zeros: bool = True,
@@ -882,7 +900,7 @@ def sparse_softmax(
 
 @overload
 def sparse_softmax(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     axis: Literal[0, 1, -2, -1] | float,
     include_zeros: bool = False,
 ) -> torch.Tensor: ...
@@ -892,13 +910,16 @@ def spgemm(pa: Pattern, a: torch.Tensor, pb: Pattern, b: torch.Tensor) -> torch.
     """The values of C = A B on pa.product(pb)."""
 
 @overload
-def spgemm(pa: SparseTensor | torch.Tensor | _Matrix, pb: Pattern, b: torch.Tensor) -> torch.Tensor: ...
+def spgemm(pa: SparseTensor | torch.Tensor | Matrix | _Matrix, pb: Pattern, b: torch.Tensor) -> torch.Tensor: ...
 
 @overload
-def spgemm(pa: Pattern, a: torch.Tensor, pb: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def spgemm(pa: Pattern, a: torch.Tensor, pb: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 @overload
-def spgemm(pa: SparseTensor | torch.Tensor | _Matrix, pb: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def spgemm(
+    pa: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    pb: SparseTensor | torch.Tensor | Matrix | _Matrix,
+) -> torch.Tensor: ...
 
 @overload
 def spmm(pattern: Pattern, a: torch.Tensor, x: torch.Tensor, op: _Form = "N") -> torch.Tensor:
@@ -906,7 +927,11 @@ def spmm(pattern: Pattern, a: torch.Tensor, x: torch.Tensor, op: _Form = "N") ->
     with blocks takes a (nnz, *blocks)."""
 
 @overload
-def spmm(pattern: SparseTensor | torch.Tensor | _Matrix, x: torch.Tensor, op: _Form = "N") -> torch.Tensor: ...
+def spmm(
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    x: torch.Tensor,
+    op: _Form = "N",
+) -> torch.Tensor: ...
 
 def sqrt(x: torch.Tensor) -> torch.Tensor:
     """The square root; its derivative at 0 is infinite."""
@@ -928,7 +953,7 @@ def to_dense(pattern: Pattern, a: torch.Tensor) -> torch.Tensor:
     """The dense matrix, (rows, cols)."""
 
 @overload
-def to_dense(pattern: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def to_dense(pattern: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 def toeplitz_mm(c: torch.Tensor, r: torch.Tensor, x: torch.Tensor, op: _Form = "N") -> torch.Tensor:
     """y = op(T) x, T = scipy.linalg.toeplitz(c, r) and never formed; r[0] is not read."""
@@ -938,26 +963,30 @@ def trace(pattern: Pattern, a: torch.Tensor) -> torch.Tensor:
     """The sum of the diagonal."""
 
 @overload
-def trace(pattern: SparseTensor | torch.Tensor | _Matrix) -> torch.Tensor: ...
+def trace(pattern: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
 @overload
 def trace_solve(solver: Pattern | Solver, a: torch.Tensor, pb: Pattern, b: torch.Tensor) -> torch.Tensor:
     """tr(A^-1 B), B sparse with the pattern pb. Entries that A lacks widen what is factored."""
 
 @overload
-def trace_solve(solver: SparseTensor | torch.Tensor | _Matrix, pb: Pattern, b: torch.Tensor) -> torch.Tensor: ...
+def trace_solve(
+    solver: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    pb: Pattern,
+    b: torch.Tensor,
+) -> torch.Tensor: ...
 
 @overload
 def trace_solve(
     solver: Pattern | Solver,
     a: torch.Tensor,
-    pb: SparseTensor | torch.Tensor | _Matrix,
+    pb: SparseTensor | torch.Tensor | Matrix | _Matrix,
 ) -> torch.Tensor: ...
 
 @overload
 def trace_solve(
-    solver: SparseTensor | torch.Tensor | _Matrix,
-    pb: SparseTensor | torch.Tensor | _Matrix,
+    solver: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    pb: SparseTensor | torch.Tensor | Matrix | _Matrix,
 ) -> torch.Tensor: ...
 
 @overload
@@ -974,7 +1003,7 @@ def trace_solve_estimate(
 
 @overload
 def trace_solve_estimate(
-    solver: SparseTensor | torch.Tensor | _Matrix,
+    solver: SparseTensor | torch.Tensor | Matrix | _Matrix,
     pb: Pattern,
     b: torch.Tensor,
     probes: torch.Tensor | int = 20,
@@ -985,15 +1014,15 @@ def trace_solve_estimate(
 def trace_solve_estimate(
     solver: Pattern | Solver,
     a: torch.Tensor,
-    pb: SparseTensor | torch.Tensor | _Matrix,
+    pb: SparseTensor | torch.Tensor | Matrix | _Matrix,
     probes: torch.Tensor | int = 20,
     seed: int = 0,
 ) -> torch.Tensor: ...
 
 @overload
 def trace_solve_estimate(
-    solver: SparseTensor | torch.Tensor | _Matrix,
-    pb: SparseTensor | torch.Tensor | _Matrix,
+    solver: SparseTensor | torch.Tensor | Matrix | _Matrix,
+    pb: SparseTensor | torch.Tensor | Matrix | _Matrix,
     probes: torch.Tensor | int = 20,
     seed: int = 0,
 ) -> torch.Tensor: ...
@@ -1014,7 +1043,7 @@ def trisolve(
 
 @overload
 def trisolve(
-    pattern: SparseTensor | torch.Tensor | _Matrix,
+    pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
     b: torch.Tensor,
     triangle: Literal["lower", "upper"] = "lower",
     diagonal: Literal["stored", "unit"] = "stored",

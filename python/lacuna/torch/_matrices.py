@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrices as the torch front end takes them: SparseTensor, torch's own sparse tensors, and SciPy's matrices."""
+"""Matrices as the torch front end takes them: SparseTensor, torch's own sparse tensors, and those of NumPy
+users, lacuna.Matrix and SciPy's."""
 
 import torch
 
 from .._handle import Handle
 from .._matrices import Front
+from ..matrix import Matrix as Arrays
 from ._levels import layout_of
 
 
@@ -18,7 +20,7 @@ class Torch(Front):
     def is_matrix(self, given):
         if isinstance(given, torch.Tensor):
             return layout_of(given) is not torch.strided
-        return isinstance(given, Matrix) or not isinstance(given, Handle) and hasattr(given, "tocoo")
+        return isinstance(given, (Matrix, Arrays)) or not isinstance(given, Handle) and hasattr(given, "tocoo")
 
     def parts(self, matrix):
         if not isinstance(matrix, Matrix):

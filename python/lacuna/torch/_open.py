@@ -14,7 +14,8 @@ the call: its numbers are fixed and guarded, and a new pattern means a new graph
 
 A function of operators is left open where its steps are: it is planned with objects that stand in for those of the
 graph, of other sizes, and each step names the objects of the request that it has. What a function makes of its objects,
-maps and patterns, closes it.
+maps and patterns, closes it. A map that is an identity, as one made of patterns can be by chance, leaves no step: a
+function is therefore planned with patterns whose entries fill rows, and with others whose entries fill columns.
 """
 
 import ast
@@ -233,16 +234,18 @@ class Open:
 
 
 @functools.lru_cache(64)
-def _stand_in(kind, sizes):
-    """An object of a kind with these sizes."""
+def _stand_in(kind, sizes, place, by_rows):
+    """An object of a kind with these sizes, whose entries fill rows or columns, from another place on for each object
+    of a call."""
     if kind is Map:
         inputs, outputs = sizes
-        return Map(np.arange(inputs) % max(outputs, 1), outputs)
+        return Map(np.arange(inputs)[::-1] % max(outputs, 1), outputs)
     rows, cols, nnz = sizes
     if nnz > rows * cols:
         raise ShapeError(f"lacuna: a matrix of {rows} x {cols} has no {nnz} entries")
-    slots = np.arange(nnz)
-    pattern = Pattern.from_coo(slots % max(rows, 1), slots // max(rows, 1), (rows, cols))
+    cells = (np.arange(nnz) + place) % max(rows * cols, 1)
+    outer, inner = np.divmod(cells, max(cols if by_rows else rows, 1))
+    pattern = Pattern.from_coo(*((outer, inner) if by_rows else (inner, outer)), (rows, cols))
     return pattern if kind is Pattern else Solver(pattern)
 
 
@@ -272,13 +275,21 @@ class OpenFunction(Open):
         """The program of numbers that stand in, its steps as open calls; of the closed function where that cannot
         be."""
         op, keys, *attributes = _request(self.name, self.keys)
-        kinds = [type(found(tuple(map(_present, key)))) for key in keys]
-        codes = [code for code, _ in metas]
+        names = [tuple(map(_present, key)) for key in keys]
+        kinds = [type(found(name)) for name in names]
+        codes, places = [code for code, _ in metas], [names.index(name) for name in names]
 
-        def make(*shapes):
-            objects = [_stand_in(kind, sizes) for kind, sizes in zip(kinds, shapes[len(codes) :])]
+        def written(shapes, turn):
+            parts = zip(kinds, shapes[len(codes) :], places)
+            objects = [_stand_in(kind, sizes, place, (place + turn) % 2 == 0) for kind, sizes, place in parts]
             spec = find(_operators.resolve(op, tuple([o.key for o in objects]), *attributes))
             return _with_places(spec.program(FORWARD, (), tuple(zip(codes, shapes))), objects)
+
+        def make(*shapes):
+            made, other = (written(shapes, turn) for turn in range(2))
+            if [step[0].attributes for step in made.steps] != [step[0].attributes for step in other.steps]:
+                raise UnsupportedError(f"{op}: what it calls hangs on where entries are")
+            return made
 
         shapes = [*[tuple(shape) for _, shape in metas], *[key[1:] for key in keys]]
         made = Plan(make, shapes).solve(is_needed=False)

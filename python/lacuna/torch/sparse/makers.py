@@ -5,6 +5,7 @@ import torch
 
 from ..._handle import word
 from ...errors import ArgumentError, ShapeError
+from ...matrix import Matrix
 from .._levels import layout_of
 from .structure import Structure, made_of, require_entries
 from .traced import eye_pattern, structured
@@ -78,19 +79,28 @@ class Makers:
     @classmethod
     def of(cls, given, who="SparseTensor.of"):
         """Of anything that holds a matrix: a SparseTensor (itself, or as one of this class), a torch tensor of any
-        layout, a SciPy matrix, or (values, row_indices, col_indices, shape)."""
+        layout, a lacuna.Matrix, a SciPy matrix, or (values, row_indices, col_indices, shape)."""
         if isinstance(given, Makers):
             return given if isinstance(given, cls) else cls._on(given.structure, given.values, given.trailing)
         if isinstance(given, torch.Tensor):
             return cls.from_dense(given) if layout_of(given) is torch.strided else cls.from_torch(given)
         if isinstance(given, (tuple, list)) and len(given) == 4:
             return cls(*given)
+        if isinstance(given, Matrix):
+            return cls._of_arrays(given)
         if hasattr(given, "tocoo"):
             return cls.from_scipy(given)
         raise ArgumentError(
-            f"{who}: no matrix can be read from a {type(given).__name__}; a SparseTensor, a torch tensor, a SciPy "
-            "matrix and (values, row_indices, col_indices, shape) are matrices"
+            f"{who}: no matrix can be read from a {type(given).__name__}; a SparseTensor, a torch tensor, a "
+            "lacuna.Matrix, a SciPy matrix and (values, row_indices, col_indices, shape) are matrices"
         )
+
+    @classmethod
+    def _of_arrays(cls, matrix):
+        """Of a lacuna.Matrix: the same numbers in the same order; those of blocks by slots."""
+        if matrix.pattern.blocks != (1, 1):
+            return cls.from_pattern(matrix.pattern, torch.as_tensor(matrix.slots()))
+        return cls._on(Structure(matrix.pattern, matrix.structure.entries), torch.as_tensor(matrix.values))
 
 
 def _own_entries(pattern):

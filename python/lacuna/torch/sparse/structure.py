@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Structures: where the entries of a sparse tensor are, in the order of whoever gave them.
+"""Structures of sparse tensors, which keep the indices of whoever gave them on their devices.
 
-    slots = remap(entries, values)         values by slots of the pattern; the values themselves where entries is None
-
-A structure is shared by all tensors with these entries, and is frozen. Structures of the same indices are one object
-(_interned.py), so that what is made of a pattern, analyses and plans, is made once.
+Structures of the same indices are one object (_interned.py), so that what is made of a pattern, analyses and plans, is
+made once.
 """
 
 import numpy as np
 import torch
 
-from ..._derived import derived
 from ..._interned import csr_kind
+from ..._structure import Structure as Entries
+from ..._structure import made_of  # noqa: F401
 from ...errors import ArgumentError, ShapeError
 from ...pattern import Pattern
 from .. import remap
@@ -21,20 +20,16 @@ from .._tensors import CODES
 _MAKERS = {"coo": Pattern.from_coo, "csr": Pattern.from_csr, "csc": Pattern.from_csc}
 
 
-class Structure:
+class Structure(Entries):
     """A pattern, the map from the caller's entries to its slots (None: they are the slots), and the indices as given.
 
     `frozen` begins with the layout of the indices: "coo" with rows and columns, "csr" with offsets and columns, "csc"
-    with offsets and rows; `sides` are these two, None where the pattern itself has them. `origin` is the structure that
-    this one is the transpose of. `count` is how many entries the caller has; where it `is_merged`, each has a slot of
-    its own, so that a function of values is one of slots.
+    with offsets and rows; `sides` are these two, None where the pattern itself has them.
     """
 
     def __init__(self, pattern, entries=None, frozen=None, sides=None, origin=None):
-        self.pattern, self.entries, self.origin = pattern, entries, origin
+        super().__init__(pattern, entries, origin)
         self.frozen, self.sides, self.kind, self.bytes = frozen, sides, None, 0
-        self.count = pattern.nnz if entries is None else entries.inputs
-        self.is_merged = self.count == pattern.nnz
         self.coordinates = {}
 
     @classmethod
@@ -49,38 +44,9 @@ class Structure:
         made.sides = None if made.kind is not None else [side.clone() for side in sides]
         return made
 
-    def is_same(self, other):
-        """Whether values of both are in the same order on one pattern."""
-        return self is other or (self.pattern is other.pattern and self.entries is other.entries)
-
-    def is_alike(self, other):
-        """The same by what they hold: patterns that were made one by one may have the same entries."""
-        if self.is_same(other):
-            return True
-        if self.count != other.count or not self.pattern.same(other.pattern):
-            return False
-        return np.array_equal(self._target(), other._target())
-
-    def _target(self):
-        """The slot of each entry."""
-        return np.arange(self.count) if self.entries is None else self.entries.target
-
     def slots(self, values, trailing=0):
         """Values [*batch, entries, *trailing] by slots."""
         return values if self.entries is None else moved(self.entries, values, trailing)
-
-    def by_slots(self):
-        """The structure whose entries are the slots."""
-        return self if self.entries is None else Structure(self.pattern)
-
-    def transposed(self):
-        """The structure of the transpose, entries in the same order."""
-        if self.origin is not None:
-            return self.origin
-        pattern, turn = made_of("transpose", self.pattern)
-        if self.entries is not None:
-            (turn,) = made_of("followed", self.entries, turn)
-        return Structure(pattern, turn, origin=self)
 
     @staticmethod
     def described(layout, first, second, shape):
@@ -119,21 +85,6 @@ class Structure:
             target = self.entries.target
             rows, columns = (np.where(target < 0, -1, side[target]) for side in (rows, columns))
         return [torch.from_numpy(np.array(side)) for side in (rows, columns)]
-
-    def __eq__(self, other):
-        return isinstance(other, Structure) and self.is_same(other)
-
-    def __hash__(self):
-        return hash((self.pattern.key, self.entries and self.entries.key))
-
-    def __repr__(self):
-        rows, columns = self.pattern.shape
-        return f"Structure({rows} x {columns}, {self.count} entries, nnz={self.pattern.nnz})"
-
-
-def made_of(what, *handles, arguments=()):
-    """What is derived of patterns and maps. Compilers do not follow their methods where they have made them."""
-    return derived(what, tuple([handle.key for handle in handles]), *arguments)
 
 
 def moved(map_, values, trailing=0, op="N"):
