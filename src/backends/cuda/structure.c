@@ -82,7 +82,7 @@ static lac_status structure_look_at_rows(lac_context *ctx, const lac_entries *e,
 
   LAC_TRY(cuda_scratch_take(ctx, "pattern", sizeof look, &memory));
   scope = cuda_begin(ctx);
-  LAC_TRY(structure_read(
+  LAC_TRY(cuda_structure_read(
       ctx, scope,
       cuda_launch_look_at_rows(ctx->stream, e->rows, e->cols, index_of(e->offsets), index_of(e->col), memory.data),
       "pattern", &look, memory.data, sizeof look));
@@ -206,10 +206,10 @@ static lac_status structure_copy(lac_context *ctx, lac_indices from, int64_t cou
   cuda_integers to;
   cuda_scope scope;
 
-  LAC_TRY(structure_create(ctx, type, count, &made, &to));
+  LAC_TRY(cuda_structure_create(ctx, type, count, &made, &to));
   scope = cuda_begin(ctx);
-  LAC_TRY(structure_finish(ctx, scope, cuda_launch_take(ctx->stream, count, index_of(from), nothing, to), "pattern",
-                           &made, out));
+  LAC_TRY(cuda_structure_finish(ctx, scope, cuda_launch_take(ctx->stream, count, index_of(from), nothing, to),
+                                "pattern", &made, out));
 done:
   lac_object_release(made);
   return status;
