@@ -85,6 +85,7 @@ typedef struct lac_solver_options {
   /// On CUDA, multigrid on a grid keeps no copy of the finest matrix and reads the values in each sweep, where they are
   /// real and symmetric, of five points, and every neighbour is stored. Elsewhere nothing changes.
   bool low_memory;
+  bool reserved[7];  ///< zero: a later field then changes the size
 } lac_solver_options;
 
 /// The default options: `size` as this library has it, keep_bytes and pivot_tolerance with the numbers that zero stands

@@ -21,7 +21,13 @@ bool lac_loan_suits(const lac_context *ctx, const lac_array *values) {
   return !lac_context_is_host(ctx) && values->storage->origin == STORAGE_BORROWED;
 }
 
-bool lac_factor_is_lent(const lac_factor *f) { return f->values && f->values->storage->origin == STORAGE_LENT; }
+bool lac_factor_is_lent(const lac_factor *f) {
+  if (!f->loan) return f->values && f->values->storage->origin == STORAGE_LENT;
+  pthread_mutex_lock(&f->loan->lock);  // another thread may be settling it
+  bool is_lent = !f->loan->is_over;
+  pthread_mutex_unlock(&f->loan->lock);
+  return is_lent;
+}
 
 int64_t lac_factor_lent_bytes(const lac_factor *f) {
   return lac_factor_is_lent(f) ? (int64_t)lac_array_bytes(f->values) : 0;

@@ -19,6 +19,8 @@ typedef struct cuda_data {
   struct cuda_cublas *cublas;  // NULL: not asked for yet (arrays/cublas.c)
   struct cuda_board *board;    // where kernels note faults of this context's calls (fault.c)
   struct cuda_board *own;      // the same, unless errors are shared
+  bool has_watched;            // kernels were told of `own`
+  bool is_captured;            // and a graph may be replayed when the context is gone
 } cuda_data;
 
 // -- the current device ----------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 /// Faults of values on a device (core/fault.h): the boards to which kernels write, and what the host reads there.
 ///
 /// Boards lie in pinned memory, which is never given back: a graph may be replayed when its context is gone. A board
-/// that a context leaves serves the next one. The device reaches pinned memory by the host's own addresses.
+/// that a context leaves serves the next one once the kernels that know it have ended, and never where a graph knows it.
+/// The device reaches pinned memory by the host's own addresses.
 
 #include "backends/cuda/fault.h"
 
@@ -59,6 +60,7 @@ cudaError_t cuda_faults_open(cuda_data *data) {
   int device = data->ctx->device;
   cudaError_t error = cudaSuccess;
 
+  if (device >= DEVICES) return cudaErrorInvalidDevice;
   pthread_mutex_lock(&boards_lock);
   if (!boards_shared[device]) error = board_take(&boards_shared[device]);
   if (error == cudaSuccess) error = board_take(&data->own);
@@ -69,6 +71,8 @@ cudaError_t cuda_faults_open(cuda_data *data) {
 
 void cuda_faults_close(cuda_data *data) {
   board_place *place = (board_place *)(void *)data->own;
+  if (data->is_captured) return;
+  if (data->has_watched) (void)cudaStreamSynchronize(data->ctx->stream);
   pthread_mutex_lock(&boards_lock);
   place->next = boards_free;
   boards_free = place;
@@ -99,17 +103,20 @@ lac_status cuda_faults(lac_context *ctx) {
 
 lac_status cuda_watch(lac_context *ctx, const lac_late *late, const cuda_found *found, lac_array *x) {
   lac_status status = LAC_OK;
-  cuda_board *board = ((cuda_data *)ctx->backend_data)->board;
+  cuda_data *data = ctx->backend_data;
+  cuda_board *board = data->board;
+  bool is_captured = cuda_is_captured(ctx);
   cuda_fault_job job = {
       .first = found->first,
       .size = found->size,
       .number = found->number,
       .board = board,
-      .since = cuda_is_captured(ctx) ? CUDA_FAULT_EVER : __atomic_load_n(&board->seen, __ATOMIC_RELAXED),
+      .since = is_captured ? CUDA_FAULT_EVER : __atomic_load_n(&board->seen, __ATOMIC_RELAXED),
       .note = {.say = (uintptr_t)late->say, .who = (uintptr_t)late->who, .items = found->items},
   };
   cuda_scope scope;
 
+  data->has_watched |= board == data->own, data->is_captured |= board == data->own && is_captured;
   if (found->joint) job.joint = *found->joint;
   if (late->names) LAC_TRY(cuda_index_of(ctx, late->names, &job.names));
   scope = cuda_begin(ctx);

@@ -40,9 +40,9 @@ lac_status lac_auto_analyse(lac_context *ctx, lac_solver_core *core, lac_auto_co
 /// magnified.
 static inline bool lac_auto_may_go_direct(const lac_solver_core *core) { return !core->options.iteration.null_space; }
 
-/// Whether a failure is an engine's own: no finding about the matrix, and no wish.
+/// Whether a failure is the own one of what works on the device: no finding about the numbers, and no wish.
 static inline bool lac_auto_is_engines_own(lac_status status) {
-  return status != LAC_OK && status != LAC_ERR_SINGULAR && status != LAC_ERR_INTERRUPTED;
+  return status != LAC_OK && status != LAC_ERR_SINGULAR && status != LAC_ERR_NONFINITE && status != LAC_ERR_INTERRUPTED;
 }
 
 /// The factor that serves: what was taken, or its partner once that failed.

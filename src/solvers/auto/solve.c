@@ -16,6 +16,8 @@
 #include "solvers/precondition/preconditioner.h"
 #include "solvers/price.h"
 
+extern const lac_solver_table lac_kind_batched;
+
 const lac_factor *lac_auto_inner(const lac_factor *f) {
   const lac_auto_factor *part = f->part;
   return atomic_load(&part->has_fallen) ? atomic_load(&part->taken->partner) : part->taken;
@@ -242,6 +244,11 @@ done:
   return status;
 }
 
+/// Whether a factor is of those on a device that one on the host can replace.
+static bool solve_is_of_the_device(const lac_context *ctx, const lac_factor *inner) {
+  return inner->table == lac_engine_on_device(ctx->space) || inner->table == &lac_kind_batched;
+}
+
 lac_status lac_auto_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, lac_solve_report *report) {
   lac_status status = LAC_OK, solved;
   const lac_factor *inner = lac_auto_inner(f), *last = lac_factor_innermost(inner);
@@ -254,7 +261,7 @@ lac_status lac_auto_solve(lac_context *ctx, const lac_factor *f, const lac_solve
   LAC_TRY(lac_factor_require_fresh(ctx, "lac_factor_solve", f));
   if (is_watched) watch = watch_begin(f, last, job), own.onlooker = &onlooker;
   solved = inner->table->solve(ctx, inner, &own, report);
-  if (inner->table == lac_engine_on_device(ctx->space) && lac_auto_is_engines_own(solved)) {
+  if (solve_is_of_the_device(ctx, inner) && lac_auto_is_engines_own(solved)) {
     LAC_TRY(solve_without_engine(ctx, f, job, report));
     goto done;
   }

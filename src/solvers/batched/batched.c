@@ -112,7 +112,7 @@ static lac_status batched_eliminate(lac_context *ctx, lac_factor *f, double *sha
   LAC_TRY(lac_array_make(ctx, &meta, &batched_of(f)->lu));
   LAC_TRY(lac_array_create(ctx, LAC_F64, 1, &f->items, &share));
   LAC_TRY(ctx->kernels->listed_lu(ctx, list, f->values, batched_of(f)->lu, share));
-  LAC_TRY(lac_array_read(ctx, share, shares));
+  LAC_TRY(lac_array_fetch(ctx, share, shares));
 done:
   lac_array_destroy(&share);
   return status;
@@ -358,6 +358,7 @@ static void batched_report(const lac_factor *f, lac_report *report) {
   report->flops *= (double)f->items;
   report->factor_bytes =
       lac_factor_bytes_of(f->core, f->meta.dtype, f->items, d->lu ? (int64_t)lac_array_bytes(d->lu) : 0);
+  if (d->rest.factor) report->factor_bytes += lac_factor_bytes(d->rest.factor);
 }
 
 const lac_solver_table lac_kind_batched = {.name = "batched",

@@ -260,9 +260,3 @@ void lac_batched_plan_destroy(lac_listed_lu **plan) {
   lac_free(p);
   *plan = NULL;
 }
-
-int64_t lac_batched_plan_bytes(const lac_listed_lu *plan) {
-  int64_t bytes = lac_worklist_bytes(&plan->factor) + 4 * (plan->entries + 2 * plan->n);
-  for (int i = 0; i < 4; i++) bytes += lac_worklist_bytes(&plan->solve[i / 2][i % 2]);
-  return bytes;
-}

@@ -17,7 +17,4 @@ lac_status lac_batched_plan(lac_context *ctx, const lac_pattern *pattern, lac_or
                             lac_listed_lu **out);
 void lac_batched_plan_destroy(lac_listed_lu **plan);
 
-/// Bytes of its integers.
-int64_t lac_batched_plan_bytes(const lac_listed_lu *plan);
-
 #endif

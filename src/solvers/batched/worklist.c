@@ -28,12 +28,6 @@ void lac_worklist_clear(lac_worklist *list) {
   memset(list, 0, sizeof *list);
 }
 
-static int64_t work_bytes(const lac_buffer *b) { return b ? b->count * (int64_t)lac_index_size(b->type) : 0; }
-
-int64_t lac_worklist_bytes(const lac_worklist *list) {
-  return work_bytes(list->first) + work_bytes(list->heads) + work_bytes(list->tasks) + work_bytes(list->pairs);
-}
-
 // -- the order of tasks ----------------------------------------------------------------------------------------------
 
 typedef struct work_task {

@@ -22,6 +22,5 @@ void lac_tasks_clear(lac_tasks *tasks);
 /// with as many threads as the levels have work for on average.
 lac_status lac_worklist_make(lac_context *ctx, const lac_tasks *tasks, lac_worklist *list);
 void lac_worklist_clear(lac_worklist *list);
-int64_t lac_worklist_bytes(const lac_worklist *list);
 
 #endif

@@ -129,7 +129,7 @@ __device__ void add_row(const cuda_sampled_rows &job, int64_t row, const T *__re
     auto begin = I::at(job.right.offsets, l), stop = I::at(job.right.offsets, l + 1);
     int at = slot;
     Integer column = at < end ? places.column(at) : I::LAST;
-    for (auto q = begin; q < stop; q += ON_THEIR_WAY) {
+    for (auto q = begin; q < stop; q += stop - q < ON_THEIR_WAY ? stop - q : ON_THEIR_WAY) {  // never beyond stop
       Integer columns[ON_THEIR_WAY];
       T values[ON_THEIR_WAY];
 #pragma unroll

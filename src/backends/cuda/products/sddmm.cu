@@ -218,13 +218,14 @@ cudaError_t start_wide(cudaStream_t stream, const cuda_matrix *m, const Tiles &t
   dim3 grid(blocks(tiles.count(), MAX_X), blocks(batch->kept.count, MAX_YZ));
   return with_index(m->rows.offsets.type, [&](auto index) {
     using O = decltype(index);
-    auto kernel = k >= 16 * V ? sddmm_wide<T, C, O, 8, V, SUMS> : sddmm_wide<T, C, O, 4, V, SUMS>;
+    auto kernel = k > 4 * V ? sddmm_wide<T, C, O, 8, V, SUMS> : sddmm_wide<T, C, O, 4, V, SUMS>;
     return launch(kernel, grid, stream, slots, tiles, integers<O>(m->rows.offsets), *batch, static_cast<int>(k), u, v,
                   s);
   });
 }
 
-/// Tiles serve wide rows where it is known that those far apart share columns.
+/// Tiles serve wide rows where it is known that those far apart share columns. As many lanes share a slot as without
+/// tiles, so that the bits are the same.
 template <bool SUMS, int V, class T, class C>
 cudaError_t start_columns(cudaStream_t stream, const cuda_matrix *m, const Slots<C> &slots, const cuda_batch *batch,
                           int64_t k, const T *u, const T *v, T *s) {

@@ -5,6 +5,7 @@
 /// For elimination the entries of L\U are in shared memory where they fit; unknowns always are.
 
 #include "backends/cuda/access.cuh"
+#include "backends/cuda/shared.cuh"
 #include "backends/cuda/solves/quotient.cuh"
 #include "backends/cuda/solves/solves.h"
 
@@ -223,8 +224,7 @@ __global__ void __launch_bounds__(CUDA_LISTED_THREADS) listed_solve(const __grid
 cudaError_t start(void (*kernel)(cuda_listed_job), dim3 grid, cudaStream_t stream, size_t bytes,
                   const cuda_listed_job *job) {
   if (bytes > CUDA_LISTED_PLAIN) {
-    cudaError_t error =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+    cudaError_t error = let_share(kernel);
     if (error != cudaSuccess) return error;
   }
   kernel<<<grid, static_cast<unsigned>(job->threads), bytes, stream>>>(*job);

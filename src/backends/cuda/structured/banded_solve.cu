@@ -8,6 +8,7 @@
 /// places. Pivot rows leave the window: those of U for memory, where a second kernel finds them, the right-hand sides
 /// for x.
 
+#include "backends/cuda/shared.cuh"
 #include "backends/cuda/solves/quotient.cuh"
 #include "backends/cuda/solves/wait.cuh"
 #include "backends/cuda/structured/structured.h"
@@ -261,8 +262,7 @@ cudaError_t run(cudaStream_t stream, const cuda_banded_solve_job *job, void *scr
     return launch(band_divide<T>, grid, stream, plan.m, items, fault);
   }
   if (plan.shared > SHARED_BYTES) {  // places alone
-    cudaError_t error =
-        cudaFuncSetAttribute(band_down<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(plan.shared));
+    cudaError_t error = let_share(band_down<T>);
     if (error != cudaSuccess) return error;
   }
   band_down<T><<<plan.grid, plan.threads, plan.shared, stream>>>(plan.m, items, fault);
