@@ -3,8 +3,8 @@
 /// Faults of values on a device (core/fault.h): the boards to which kernels write, and what the host reads there.
 ///
 /// Boards lie in pinned memory, which is never given back: a graph may be replayed when its context is gone. A board
-/// that a context leaves serves the next one once the kernels that know it have ended, and never where a graph knows it.
-/// The device reaches pinned memory by the host's own addresses.
+/// that a context leaves serves the next one once the kernels that know it have ended, and never where a graph knows
+/// it. The device reaches pinned memory by the host's own addresses.
 
 #include "backends/cuda/fault.h"
 
