@@ -319,31 +319,6 @@ def gradient_row(name, side, n, figures):
     return passed
 
 
-def foreseen(report):
-    """What the library takes at its peak besides the matrix, b and x, as the solver's report has it."""
-    return report["factor_bytes"] + max(report["work_bytes"], report["solve_bytes"])
-
-
-def bytes_of(p):
-    wide = 8 if p.width.startswith("64") else 4
-    return wide * (p.shape[0] + 1) + (4 if p.width.endswith("32") else 8) * p.nnz + 8 * p.nnz
-
-
-def gradient_row(name, side, n, figures):
-    forward, backward, setups, taken, both, alone, refresh = figures
-    passed = setups == (1, 0) and (side != 13000 or backward <= BACKWARD_BAR * forward and refresh <= REFRESH_BAR)
-    print(f"{name:21s} {n / 1e6:8.2f}M forward {forward * 1e3:.1f} ms, backward {backward * 1e3:.1f} ms "
-          f"({backward / forward:.2f}, bar {BACKWARD_BAR}), set-ups {setups}, {taken / n:.0f} bytes an unknown with "
-          f"the gradient; other values {both * 1e3:.1f} ms, solve alone {alone * 1e3:.1f} ms, so a refresh "
-          f"{refresh * 1e3:.1f} ms (bar {REFRESH_BAR * 1e3:.0f})", flush=True)  # fmt: skip
-    made = {"bench": "cuda_headline", "row": f"{name}-{side}".replace("poisson", "poisson-2d"), "pass": passed, "n": n,
-            "dtype": "f64", "device": "cuda", "ours_s": backward, "ratio": backward / forward,
-            "refresh_s": refresh, "bytes_per_unknown": taken / n}  # fmt: skip
-    with open(ROWS, "a") as file:
-        file.write(json.dumps(made) + "\n")
-    return passed
-
-
 def main():
     if not torch.cuda.is_available():
         sys.exit("skip: no CUDA device")

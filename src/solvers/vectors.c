@@ -65,11 +65,24 @@ lac_status lac_batch_items(lac_context *ctx, const lac_array *array, int64_t fir
   return lac_array_wrap(ctx, &meta, (char *)array->storage->data + (size_t)first * bytes, out);
 }
 
+lac_status lac_batch_move(lac_context *ctx, const lac_array *from, int64_t i, const lac_array *to, int64_t j) {
+  lac_status status = LAC_OK;
+  lac_array *one = NULL, *other = NULL;
+
+  LAC_TRY(lac_batch_items(ctx, from, i, 1, &one));
+  LAC_TRY(lac_batch_items(ctx, to, j, 1, &other));
+  LAC_TRY(ctx->backend->copy(ctx, one, other));
+done:
+  lac_array_destroy(&one);
+  lac_array_destroy(&other);
+  return status;
+}
+
 lac_status lac_batch_spread(lac_context *ctx, const lac_batch *batch, int operand, const lac_array *b,
                             lac_array **out) {
   lac_status status = LAC_OK;
   int64_t rows = b->meta.shape[b->meta.ndim - 2], k = b->meta.shape[b->meta.ndim - 1], items = 1;
-  lac_array *flat = NULL, *spread = NULL, *from = NULL, *to = NULL;
+  lac_array *flat = NULL, *spread = NULL;
 
   for (int d = 0; d < b->meta.ndim - 2; d++) items *= b->meta.shape[d];
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)b, 3, (int64_t[]){items, rows, k}, &flat));
@@ -79,16 +92,10 @@ lac_status lac_batch_spread(lac_context *ctx, const lac_batch *batch, int operan
   }
   LAC_TRY(lac_array_create(ctx, b->meta.dtype, 3, (int64_t[]){batch->count, rows, k}, &spread));
   for (int64_t i = 0; i < batch->count; i++) {
-    LAC_TRY(lac_batch_items(ctx, flat, lac_batch_item(batch, operand, i), 1, &from));
-    LAC_TRY(lac_batch_items(ctx, spread, i, 1, &to));
-    LAC_TRY(ctx->backend->copy(ctx, from, to));
-    lac_array_destroy(&from);
-    lac_array_destroy(&to);
+    LAC_TRY(lac_batch_move(ctx, flat, lac_batch_item(batch, operand, i), spread, i));
   }
   *out = spread, spread = NULL;
 done:
-  lac_array_destroy(&from);
-  lac_array_destroy(&to);
   lac_array_destroy(&flat);
   lac_array_destroy(&spread);
   return status;

@@ -16,20 +16,6 @@ void lac_batched_rest_clear(lac_batched_rest *rest) {
   memset(rest, 0, sizeof *rest);
 }
 
-/// Item i of x, [*, ...], goes to item j of y.
-static lac_status rest_move(lac_context *ctx, const lac_array *x, int64_t i, lac_array *y, int64_t j) {
-  lac_status status = LAC_OK;
-  lac_array *from = NULL, *to = NULL;
-
-  LAC_TRY(lac_batch_items(ctx, x, i, 1, &from));
-  LAC_TRY(lac_batch_items(ctx, y, j, 1, &to));
-  LAC_TRY(ctx->backend->copy(ctx, from, to));
-done:
-  lac_array_destroy(&from);
-  lac_array_destroy(&to);
-  return status;
-}
-
 /// Their values [count, nnz].
 static lac_status rest_gather(lac_context *ctx, const lac_factor *f, const lac_batched_rest *rest, lac_array **out) {
   lac_status status = LAC_OK;
@@ -39,7 +25,7 @@ static lac_status rest_gather(lac_context *ctx, const lac_factor *f, const lac_b
   LAC_TRY(lac_array_reshape(ctx, f->values, 2, (int64_t[]){f->items, nnz}, &flat));
   LAC_TRY(lac_array_create(ctx, f->meta.dtype, 2, (int64_t[]){rest->count, nnz}, &made));
   for (int64_t i = 0; i < f->items; i++) {
-    if (rest->place[i] >= 0) LAC_TRY(rest_move(ctx, flat, i, made, rest->place[i]));
+    if (rest->place[i] >= 0) LAC_TRY(lac_batch_move(ctx, flat, i, made, rest->place[i]));
   }
   *out = made, made = NULL;
 done:
@@ -131,11 +117,11 @@ lac_status lac_batched_rest_solve(lac_context *ctx, const lac_batched_rest *rest
   LAC_TRY(lac_array_reshape(ctx, right, 3, (int64_t[]){rounds * rest->count, n, k}, &flat_right));
   LAC_TRY(lac_array_reshape(ctx, left, 3, (int64_t[]){rounds * rest->count, n, k}, &flat_left));
   for (int64_t i = 0; i < joint; i++) {
-    if (order[i] >= 0) LAC_TRY(rest_move(ctx, b, i, flat_right, order[i]));
+    if (order[i] >= 0) LAC_TRY(lac_batch_move(ctx, b, i, flat_right, order[i]));
   }
   LAC_TRY(rest_run(ctx, rest->factor, job, right, left));
   for (int64_t i = 0; i < joint; i++) {
-    if (order[i] >= 0) LAC_TRY(rest_move(ctx, flat_left, order[i], x, i));
+    if (order[i] >= 0) LAC_TRY(lac_batch_move(ctx, flat_left, order[i], x, i));
   }
 done:
   lac_free(order);

@@ -113,20 +113,6 @@ done:
   return status;
 }
 
-static lac_status precondition_move(lac_context *ctx, const lac_array *from, int64_t i, const lac_array *to,
-                                    int64_t j) {
-  lac_status status = LAC_OK;
-  lac_array *one = NULL, *other = NULL;
-
-  LAC_TRY(lac_batch_items(ctx, from, i, 1, &one));
-  LAC_TRY(lac_batch_items(ctx, to, j, 1, &other));
-  LAC_TRY(ctx->backend->copy(ctx, one, other));
-done:
-  lac_array_destroy(&one);
-  lac_array_destroy(&other);
-  return status;
-}
-
 /// One round: matrix m serves item served[m].
 static lac_status precondition_gathered(lac_context *ctx, const precondition_view *v, const int64_t *served) {
   lac_status status = LAC_OK;
@@ -136,9 +122,9 @@ static lac_status precondition_gathered(lac_context *ctx, const precondition_vie
   meta.shape[0] = v->items;
   LAC_TRY(lac_array_make(ctx, &meta, &b));
   LAC_TRY(lac_array_make(ctx, &meta, &x));
-  for (int64_t m = 0; m < v->items; m++) LAC_TRY(precondition_move(ctx, v->b, served[m], b, m));
+  for (int64_t m = 0; m < v->items; m++) LAC_TRY(lac_batch_move(ctx, v->b, served[m], b, m));
   LAC_TRY(v->p->table->apply(ctx, v->p->part, v->form, b, x));
-  for (int64_t m = 0; m < v->items; m++) LAC_TRY(precondition_move(ctx, x, m, v->x, served[m]));
+  for (int64_t m = 0; m < v->items; m++) LAC_TRY(lac_batch_move(ctx, x, m, v->x, served[m]));
 done:
   lac_array_destroy(&b);
   lac_array_destroy(&x);
