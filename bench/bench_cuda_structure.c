@@ -19,7 +19,7 @@
 
 #include "cuda_must.h"
 #include "core/pattern/pattern_impl.h"
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "kernels/kernels.h"
 
 enum { ROUNDS = 7 };

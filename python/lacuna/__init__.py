@@ -13,14 +13,14 @@ from ._backends import Backend, backends, show_backends  # noqa: F401
 from ._core import get_threads, memory_stats, set_threads, threads  # noqa: F401
 from ._core import version as _version
 from ._called import solve_operator  # noqa: F401
-from ._derivatives import grad, hvp, jvp, value_and_grad, vjp  # noqa: F401
+from ._autodiff.derivatives import grad, hvp, jvp, value_and_grad, vjp  # noqa: F401
 from ._interned import forget_patterns, keep_patterns, pattern_stats  # noqa: F401
 from ._made import *  # noqa: F403
 from ._io import load_safetensors, matrix_market_info, read_matrix_market  # noqa: F401
 from ._io import save_safetensors, write_matrix_market  # noqa: F401
-from ._recorded import Array  # noqa: F401
+from ._autodiff.recorded import Array  # noqa: F401
 from ._scipy import from_scipy  # noqa: F401
-from ._searches import checkpoint, gradcheck, minimise  # noqa: F401
+from ._autodiff.searches import checkpoint, gradcheck, minimise  # noqa: F401
 from .errors import *  # noqa: F403
 from .errors import LacunaError  # noqa: F401
 from .format import Format
@@ -30,7 +30,7 @@ from .pattern import Pattern
 from .solver import Factor, Solver
 
 __version__ = _version()
-_importlib.import_module("._array_operators", __name__).install()
+_importlib.import_module("._autodiff.array_operators", __name__).install()
 
 
 def __getattr__(name):

@@ -5,11 +5,11 @@ already.
 
 import numpy as np
 
-from . import _recorded
+from ._autodiff import recorded as _recorded
 from ._core import context, ffi
 from ._dtypes import BY_CODE, DTYPES, computed, promotions, rounded
 from ._program import FORWARD, find
-from ._recorded import Array
+from ._autodiff.recorded import Array
 from ._words import place
 from .errors import ArgumentError, DtypeError
 

@@ -14,7 +14,7 @@ from ._handle import expect, word
 from ._indices import _index, _sizes
 from ._interned import interned
 from ._numpy import asarray
-from ._recorded import Array
+from ._autodiff.recorded import Array
 from ._scipy import SciPy, is_matrix, pattern_of, readable
 from ._structure import Structure, made_of
 from .errors import ArgumentError, DtypeError, ShapeError

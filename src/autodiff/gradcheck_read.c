@@ -5,7 +5,7 @@
 #include "autodiff/gradcheck_impl.h"
 #include "core/array_impl.h"
 #include "core/number_at.h"
-#include "core/random.h"
+#include "core/numbers/random.h"
 
 /// What a level's function gave: its outputs on a tape.
 typedef struct outputs {

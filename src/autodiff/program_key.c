@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 
 static void key_add(lac_request_key *k, uint64_t word) { k->words[k->count++] = word; }
 

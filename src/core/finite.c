@@ -5,7 +5,7 @@
 #include "core/finite.h"
 
 #define KERNEL_FILE "core/finite_kernel.h"
-#include "core/instantiate.h"
+#include "core/numbers/instantiate.h"
 
 enum { FINITE_BLOCK = 4096 };  // numbers that are looked at together
 

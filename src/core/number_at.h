@@ -7,7 +7,7 @@
 #define LACUNA_CORE_NUMBER_AT_H
 
 #include "core/array_impl.h"
-#include "core/numbers.h"
+#include "core/numbers/numbers.h"
 
 /// Room for one number of any dtype, on its way from or to a device.
 typedef union lac_number {

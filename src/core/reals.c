@@ -5,7 +5,7 @@
 #include "core/reals.h"
 
 #define KERNEL_FILE "core/reals_kernel.h"
-#include "core/instantiate.h"
+#include "core/numbers/instantiate.h"
 
 typedef void reals_load_kernel(int64_t, const void *, double *);
 typedef void reals_store_kernel(int64_t, const double *, void *);

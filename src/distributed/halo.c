@@ -2,7 +2,7 @@
 /// @file halo.c
 /// Distributed patterns: which rows of x a rank needs from others, and which of its own others need.
 
-#include "core/search.h"
+#include "core/numbers/search.h"
 #include "distributed/distributed_impl.h"
 
 #include <stdlib.h>

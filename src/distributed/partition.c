@@ -2,7 +2,7 @@
 /// @file partition.c
 /// Partitions: which consecutive rows of a global axis each rank owns; arrays that carry one.
 
-#include "core/search.h"
+#include "core/numbers/search.h"
 #include "distributed/distributed_impl.h"
 
 static void partition_destroy(lac_object *object) { lac_free(object); }

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/search.h"
+#include "core/numbers/search.h"
 #include "io/mm.h"
 #include "io/number.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/sized.h"
-#include "core/search.h"
+#include "core/numbers/search.h"
 #include "io/mm.h"
 #include "io/number.h"
 #include "io/values.h"

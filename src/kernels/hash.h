@@ -15,7 +15,7 @@
 #ifndef LACUNA_KERNELS_HASH_H
 #define LACUNA_KERNELS_HASH_H
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 
 enum { LAC_HASH_WORDS = 512, LAC_HASH_BYTES = 8 * LAC_HASH_WORDS };
 

@@ -8,7 +8,7 @@
 /// Values that were not seen before differ from the others at a glance, in a few hundred of their words; the pass over
 /// all of them is made where a glance finds no difference.
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "solvers/solver_impl.h"
 
 enum { GLANCE_WORDS = 256, GLANCE_FROM = 1 << 16 };  // words that are read, and the fewest that there are

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "core/number_at.h"
-#include "core/search.h"
+#include "core/numbers/search.h"
 #include "support/check.h"
 #include "support/random.h"
 

@@ -23,7 +23,7 @@ static bool dense_reads(dense_shape shape, int i, int j) {
 }
 
 #define KERNEL_FILE "solvers/dense_cases.h"
-#include "core/instantiate.h"
+#include "core/numbers/instantiate.h"
 
 static void products_of_all_sides_equal_their_sums(lac_context *ctx) {
   (void)ctx;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/numbers.h"
+#include "core/numbers/numbers.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/reports.h"

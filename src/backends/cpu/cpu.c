@@ -9,7 +9,7 @@
 #include "backends/cpu/grid/grid.h"
 #include "backends/cpu/pairwise/pairwise.h"
 #include "backends/cpu/smoothed/smoothed.h"
-#include "core/search.h"
+#include "core/numbers/search.h"
 
 static lac_status cpu_open(lac_context *ctx, int device) {
   lac_status status = LAC_OK;

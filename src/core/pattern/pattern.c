@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/pattern/structure.h"
-#include "core/search.h"
+#include "core/numbers/search.h"
 
 /// A link of the chain of objects that others keep with a pattern.
 typedef struct lac_cached {

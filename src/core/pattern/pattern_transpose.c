@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/pattern/structure.h"
-#include "core/search.h"
+#include "core/numbers/search.h"
 
 // -- the transpose ---------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@
 ///     jvp       z_dot = 0
 
 #include "autodiff/rule.h"
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "core/reals.h"
 
 enum { X };

@@ -14,7 +14,7 @@
 #include <math.h>
 
 #include "core/number_at.h"
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "ops/solves/factored.h"
 
 // A singular value of so many roundings is zero; so many solves look for it.

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "core/memory_impl.h"
-#include "core/search.h"
+#include "core/numbers/search.h"
 #include "solvers/auto/cost.h"
 #include "solvers/precondition/preconditioner.h"
 #include "solvers/price.h"

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "core/number_at.h"
-#include "core/random.h"
+#include "core/numbers/random.h"
 
 enum { BASIS = 32, SWEEPS = 40, GOLUB_SEED = 1 };
 

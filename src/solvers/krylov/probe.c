@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "solvers/krylov/krylov.h"
 
 enum { PROBE_SEED = 5 };

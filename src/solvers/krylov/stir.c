@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "core/number_at.h"
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "solvers/krylov/krylov_solver.h"
 #include "solvers/vectors.h"
 

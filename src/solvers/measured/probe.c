@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 
 // How far an estimate of a condition may be too small, and an error that leaves few digits.
 static const double probe_margin = 3, probe_few = 0.01;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel source for all dtypes (core/instantiate.h), with the numbers of numbers.h and
+// One kernel source for all dtypes (core/numbers/instantiate.h), with the numbers of numbers.h and
 //
 //     REAL, WIDE    the real numbers inside, the numbers in which residuals are summed
 //
@@ -12,4 +12,4 @@
 #define WIDE FN(acc)
 #endif
 
-#include "core/instantiate.h"
+#include "core/numbers/instantiate.h"

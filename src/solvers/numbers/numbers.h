@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file numbers.h
-/// What the direct solvers ask of numbers beyond core/numbers.h: range and scaling.
+/// What the direct solvers ask of numbers beyond core/numbers/numbers.h: range and scaling.
 
 #ifndef LACUNA_SOLVERS_NUMBERS_NUMBERS_H
 #define LACUNA_SOLVERS_NUMBERS_NUMBERS_H
 
-#include "core/numbers.h"
+#include "core/numbers/numbers.h"
 
 /// r x c for two positive scales. They nearly undo each other, as a rule: where their product is out of range, x must
 /// help.

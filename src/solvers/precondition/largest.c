@@ -11,7 +11,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "core/reals.h"
 #include "solvers/eigen/lanczos.h"
 #include "solvers/eigen/tridiagonal.h"

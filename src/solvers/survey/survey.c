@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core/number_at.h"
-#include "core/search.h"
+#include "core/numbers/search.h"
 #include "kernels/kernels.h"
 
 static lac_status survey_look(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, bool is_closer,

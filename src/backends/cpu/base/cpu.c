@@ -7,7 +7,7 @@
 #include <math.h>
 #include <omp.h>
 
-#include "core/search.h"
+#include "core/numbers/search.h"
 
 void cpu_stream_copy(void *to, const void *from, size_t bytes) {
   char *t = to;

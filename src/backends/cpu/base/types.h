@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file types.h
-/// What the CPU kernels do with the numbers of core/numbers.h, under names that kernel texts paste together
+/// What the CPU kernels do with the numbers of core/numbers/numbers.h, under names that kernel texts paste together
 /// (instantiate.h).
 ///
 /// x y + s is written as one fused operation wherever threads cut a range within a loop: a compiler that contracted it
@@ -11,7 +11,7 @@
 #ifndef LACUNA_BACKENDS_CPU_BASE_TYPES_H
 #define LACUNA_BACKENDS_CPU_BASE_TYPES_H
 
-#include "core/numbers.h"
+#include "core/numbers/numbers.h"
 
 typedef int32_t i32;
 typedef int64_t i64;

@@ -9,7 +9,7 @@
 /// level: that takes far fewer iterations than aggregates that lie anywhere. Matrices without such a numbering are
 /// visited breadth first, which carries the direction from pair to pair.
 
-#include "core/numbers.h"
+#include "core/numbers/numbers.h"
 #include "backends/cpu/pairwise/pairwise.h"
 
 enum { FREE = -1, OUT = -2 };
@@ -52,7 +52,7 @@ static inline void match_ask(const match *m, const int32_t *order, int64_t at, i
 }
 
 #define KERNEL_FILE "backends/cpu/pairwise/pairwise_match_kernel.h"
-#include "core/instantiate.h"
+#include "core/numbers/instantiate.h"
 
 static void (*const match_rows[4])(match *) = TABLE(match_rows);
 static void (*const match_pairs[4])(match *) = TABLE(match_pairs);

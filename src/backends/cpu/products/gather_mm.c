@@ -9,7 +9,7 @@
 
 #include "backends/cpu/products/grouped.h"
 #include "backends/cpu/base/types.h"
-#include "core/search.h"
+#include "core/numbers/search.h"
 
 enum { GATHER_ROWS = 4, GATHER_LANES = 8 };
 

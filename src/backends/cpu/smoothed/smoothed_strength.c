@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "backends/cpu/smoothed/smoothed_blocks.h"
-#include "core/search.h"
+#include "core/numbers/search.h"
 
 enum { STRENGTH_BLOCK = 2048 };  // rows whose sums and maxima are taken together, whatever the threads
 

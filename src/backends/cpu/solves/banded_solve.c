@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file banded_solve.c
-/// op(A) x = b for a banded A: elimination with partial pivoting (core/band_lu.h), the right-hand sides along with it.
+/// op(A) x = b for a banded A: elimination with partial pivoting (core/numbers/band_lu.h), the right-hand sides along with it.
 ///
 /// op(A) is copied out transposed and conjugated, so that there is one elimination. A tridiagonal matrix has three
 /// arrays of its own. Threads share the items of a batch.
@@ -9,7 +9,7 @@
 
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/types.h"
-#include "core/band_lu.h"
+#include "core/numbers/band_lu.h"
 
 typedef struct band_solve_job {
   int64_t n, k, lower, upper;  // of op(A)

@@ -3,7 +3,7 @@
 
 #define REAL FN(real)
 
-#include "core/band_lu_kernel.h"
+#include "core/numbers/band_lu_kernel.h"
 
 /// op(A)[i, j], which is in the band.
 INLINE T FN(band_at)(const band_solve_job *job, const T *ab, int64_t i, int64_t j) {

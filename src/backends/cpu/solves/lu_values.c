@@ -10,7 +10,7 @@
 
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/types.h"
-#include "core/search.h"
+#include "core/numbers/search.h"
 
 enum { LU_FEW = 16 };  // times shorter, a row is looked up entry by entry
 

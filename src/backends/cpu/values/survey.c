@@ -11,7 +11,7 @@
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/types.h"
 #include "core/finite.h"
-#include "core/search.h"
+#include "core/numbers/search.h"
 
 enum { SURVEY_BLOCK = 4096 };  // rows that are looked at together
 enum { SURVEY_SHORT = 16 };    // entries that are searched one by one

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "backends/cuda/number.cuh"
-#include "core/quotient.h"
+#include "core/numbers/quotient.h"
 
 namespace lac_cuda {
 

@@ -10,7 +10,7 @@
 #define LACUNA_SOLVERS_DIRECT_DENSE_DENSE_H
 
 #include "core/blas.h"
-#include "core/numbers.h"
+#include "core/numbers/numbers.h"
 #include "lacuna/pattern.h"
 
 typedef enum dense_place { DENSE_LEFT, DENSE_RIGHT } dense_place;

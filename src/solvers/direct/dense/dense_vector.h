@@ -9,7 +9,7 @@
 #ifndef LACUNA_SOLVERS_DIRECT_DENSE_DENSE_VECTOR_H
 #define LACUNA_SOLVERS_DIRECT_DENSE_DENSE_VECTOR_H
 
-#include "core/numbers.h"
+#include "core/numbers/numbers.h"
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif

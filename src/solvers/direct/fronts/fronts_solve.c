@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 #include "core/context_impl.h"
-#include "core/search.h"
+#include "core/numbers/search.h"
 #include "solvers/direct/dense/dense.h"
 #include "solvers/direct/dense/dense_vector.h"
 #include "solvers/direct/fronts/fronts.h"

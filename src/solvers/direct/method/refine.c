@@ -25,7 +25,7 @@
 #include <float.h>
 #include <stdio.h>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 
 // In roundings of the dtype: what a probe must come to, what is too bad to hand out, and which denominators are noise.
 enum { REFINE_PROBED = 64, REFINE_BAD = 1000, REFINE_NOISE = 100, REFINE_STEPS = 10 };

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/search.h"
+#include "core/numbers/search.h"
 #include "solvers/direct/order/block_form.h"
 #include "solvers/direct/order/outline.h"
 

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include "core/search.h"
+#include "core/numbers/search.h"
 #include "solvers/direct/method/determinant.h"
 #include "solvers/direct/pivoting/pivoting_lu.h"
 

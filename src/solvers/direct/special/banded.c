@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file banded.c
-/// LU with partial pivoting inside a band (core/band_lu.h); tridiagonal matrices too.
+/// LU with partial pivoting inside a band (core/numbers/band_lu.h); tridiagonal matrices too.
 ///
 ///     L_n-1 P_n-1 ... L_0 P_0 R A C = U        R, C scale by powers of two (exactly); P_k swaps two rows
 ///     A^-1 b = C U^-1 (L_n-1 P_n-1 ... L_0 P_0) R b
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "core/band_lu.h"
+#include "core/numbers/band_lu.h"
 #include "solvers/direct/method/determinant.h"
 
 typedef struct banded_part {

@@ -3,7 +3,7 @@
 
 #include "solvers/direct/order/equilibrate_kernel.h"
 
-#include "core/band_lu_kernel.h"
+#include "core/numbers/band_lu_kernel.h"
 
 static void FN(banded_load)(const lac_structure *s, const T *a, banded_numeric *f) {
   const REAL *row_scale = f->row_scale, *col_scale = f->col_scale;

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include "core/search.h"
+#include "core/numbers/search.h"
 #include "solvers/direct/method/determinant.h"
 #include "solvers/direct/order/block_form.h"
 

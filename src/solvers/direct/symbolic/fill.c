@@ -8,7 +8,7 @@
 /// postorder, which fills in the same entries: under LAC_ORDER_NATURAL they go back to where they came from.
 
 #include "core/pattern/pattern_impl.h"
-#include "core/search.h"
+#include "core/numbers/search.h"
 #include "solvers/direct/order/ordering.h"
 
 typedef struct fill_plan {

@@ -4,7 +4,7 @@
 
 #include "solvers/precondition/multigrid/coarse/coarse.h"
 
-#include "core/numbers.h"
+#include "core/numbers/numbers.h"
 
 struct lac_coarse {
   lac_dtype dtype;
@@ -22,7 +22,7 @@ enum {
 enum { COARSE_COLUMNS = 8 };  // that are solved together, in vectors
 
 #define KERNEL_FILE "solvers/precondition/multigrid/coarse/coarse_kernel.h"
-#include "core/instantiate.h"
+#include "core/numbers/instantiate.h"
 
 typedef void (*coarse_fill)(const lac_pattern *pattern, const void *values, void *dense);
 typedef bool (*coarse_try)(int64_t n, double rounding, void *dense);

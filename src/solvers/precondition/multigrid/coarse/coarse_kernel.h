@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of coarse.c, for one dtype T (core/instantiate.h). W: the accumulators, in which all is done.
+// The text of coarse.c, for one dtype T (core/numbers/instantiate.h). W: the accumulators, in which all is done.
 
 #define W FN(acc)
 #define ABS(x) fabs((double)creal(x)) + fabs((double)cimag(x))

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 
 enum { POWER_STEPS = 8, POWER_SEED = 1 };

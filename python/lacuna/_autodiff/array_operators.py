@@ -9,9 +9,9 @@ import numpy as np
 
 import lacuna
 
-from ._recorded import Array
-from ._scipy import is_matrix
-from .matrix import Matrix
+from .._scipy import is_matrix
+from ..matrix import Matrix
+from .recorded import Array
 
 # NumPy's function: the function of the package
 _UFUNCS = {

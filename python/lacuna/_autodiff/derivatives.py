@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._core import lib
-from ._numpy import asarray, promoted
-from ._recorded import ACTIVE, Array, Tape, expect_one_real, ids
-from .errors import ArgumentError, ShapeError
+from .._core import lib
+from .._numpy import asarray, promoted
+from ..errors import ArgumentError, ShapeError
+from .recorded import ACTIVE, Array, Tape, expect_one_real, ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -2,10 +2,10 @@
 /// @file numbers.c
 /// The quotient of complex numbers of any size.
 
-#include "core/numbers.h"
+#include "core/numbers/numbers.h"
 
 #define LAC_FUSED(x, y, s) fused_f64(x, y, s)
-#include "core/quotient.h"
+#include "core/numbers/quotient.h"
 
 c128 lac_div_scaled(c128 x, c128 y) {
   f64 re, im;

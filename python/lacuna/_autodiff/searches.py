@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._callbacks import Callback, known
-from ._core import context, ffi, fields, lib, raise_later, raised, sized, text
-from ._handle import word
-from ._numpy import promoted
-from ._options import Borrowed, words
-from ._recorded import ACTIVE, Array, Tape, expect_one_real, ids, var
-from .errors import ArgumentError
+from .._callbacks import Callback, known
+from .._core import context, ffi, fields, lib, raise_later, raised, sized, text
+from .._handle import word
+from .._numpy import promoted
+from .._options import Borrowed, words
+from ..errors import ArgumentError
+from .recorded import ACTIVE, Array, Tape, expect_one_real, ids, var
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,10 +13,10 @@ from collections import Counter, deque
 
 import numpy as np
 
-from ._core import WAITING, context, ffi, lib, release
-from ._dtypes import BY_CODE, DTYPES, promotions
-from ._program import FORWARD, find
-from .errors import ArgumentError, DtypeError, ShapeError
+from .._core import WAITING, context, ffi, lib, release
+from .._dtypes import BY_CODE, DTYPES, promotions
+from .._program import FORWARD, find
+from ..errors import ArgumentError, DtypeError, ShapeError
 
 
 class _Active(threading.local):

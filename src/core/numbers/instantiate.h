@@ -7,7 +7,7 @@
 //
 // A text is included several times on purpose: neither it nor this file has a guard.
 
-#include "core/numbers.h"
+#include "core/numbers/numbers.h"
 
 #ifndef FN
 #define PASTE_(a, b) a##_##b
