@@ -32,8 +32,8 @@ static double watch_iterations(const lac_watch *w, int64_t iteration) {
 
 /// An analysis is a stake: less of the whole where even the guess speaks for iterating.
 static bool watch_asks(const lac_watch *w) {
-  double least = (w->rest > w->guess ? 2.5 : 4) * w->analysis;
-  return w->spent >= w->analysis / 4 && w->spent + w->rest >= least && w->rest > w->analysis + w->guess / watch_doubt;
+  double least = (w->rest > w->guess ? 2.5 : 5) * w->analysis;
+  return w->spent >= w->analysis / 2 && w->spent + w->rest >= least && w->rest > w->analysis + w->guess / watch_doubt;
 }
 
 static bool watch_leaves(const lac_watch *w) {

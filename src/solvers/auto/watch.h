@@ -9,8 +9,8 @@
 ///               little of the rest, and CG may stand for long and then fall
 ///     rest      iterations to the tolerance at that rate, times the price of one
 ///     spent     by iterations, and before them by the set-up of the preconditioner
-///     ask       once a quarter of the price of an analysis is spent, and the whole is foreseen to be 2.5 times it, or
-///               4 times it where the rest is below the guess of what the other way takes
+///     ask       once half of the price of an analysis is spent, and the whole is foreseen to be 2.5 times it, or
+///               5 times it where the rest is below the guess of what the other way takes
 ///     leave     once spent       direct / 4   direct / 2
 ///               and rest beyond  2            1            times direct
 ///
