@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many threads kernels use, in every thread of Python and beside torch; errors and warnings of the right kind."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -129,6 +130,16 @@ except np.linalg.LinAlgError as error:
     print("right")
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "right\n"
+
+
+def test_threads_that_look_for_work_outlive_the_end_of_python():
+    code = """
+import numpy as np, lacuna
+lacuna.set_threads(2)
+lacuna.spmm(lacuna.Pattern.eye(1000000), np.ones(1000000), np.ones(1000000))
+"""
+    environment = {**os.environ, "OMP_WAIT_POLICY": "active"}
+    assert subprocess.run([sys.executable, "-c", code], env=environment).returncode == 0
 
 
 def test_warnings_have_one_kind():

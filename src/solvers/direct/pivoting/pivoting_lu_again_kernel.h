@@ -25,8 +25,9 @@ static inline bool FN(again_read)(const lac_structure *s, const T *a, int32_t co
 }
 
 // x -= L(:, j) x_j for the steps j of column k, in their order, which become its column of U. Returns the largest
-// number of that.
-static inline double FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
+// number of that; infinite where one of these columns does not come.
+static inline __attribute__((always_inline)) double FN(again_update)(int32_t k, pivoting_numeric *f, again_team *team,
+                                                                     T *x) {
   const pivoting_index *lower = &f->shape->l, *upper = &f->shape->u;
   const T *l = f->l;
   T *u = f->u;
@@ -38,6 +39,7 @@ static inline double FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
     x[j] = 0;
     u[p] = value;
     if (size > largest) largest = size;
+    if (team && !again_await(team, j)) return (double)INFINITY;
     int64_t begin = lower->offsets[j];
     FN(column_take)(lower->offsets[j + 1] - begin, lower->rows + begin, l + begin, value, x);
   }
@@ -45,12 +47,14 @@ static inline double FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
 }
 
 // Column k of L and U. False: its pivot is not the one that `rule` takes, or something overflows.
-static inline bool FN(again_column)(const lac_structure *s, const void *values, int32_t column, int32_t k, int32_t end,
-                                    again_rule rule, void *work, pivoting_numeric *f) {
+static inline __attribute__((always_inline)) bool FN(again_column)(const lac_structure *s, const void *values,
+                                                                   int32_t column, int32_t k, int32_t end,
+                                                                   again_rule rule, again_team *team, void *work,
+                                                                   pivoting_numeric *f) {
   const pivoting_index *lower = &f->shape->l;
   T *x = work, *l = f->l;
   bool is_finite = FN(again_read)(s, values, column, k, end, x, f);
-  double above = FN(again_update)(k, f, x), size = FN(size)(x[k]), others = 0;
+  double above = FN(again_update)(k, f, team, x), size = FN(size)(x[k]), others = 0;
   double rival = rule.rival >= 0 ? FN(size)(x[rule.rival]) : 0;
   T pivot = ((T *)f->diagonal)[k] = x[k], inverse = ((T *)f->inverse)[k] = FN(column_inverse)(pivot);
   bool is_tiny = !(size >= FN(tiny));
@@ -63,22 +67,28 @@ static inline bool FN(again_column)(const lac_structure *s, const void *values, 
     x[lower->rows[q]] = 0;
   }
   double most = size > others ? size : others;
-  if (!again_takes(rule, size, others, rival) || !isfinite(most) || !is_finite) return false;
+  if (!again_takes(rule, size, others, rival) || !isfinite(most) || !isfinite(above) || !is_finite) return false;
   pivoting_note(f, column, size, most, above);
+  if (team) again_hand_over(team, k);
   return true;
 }
 
-// Columns from k on, at most to `last`; returns the first that is left to do, or that failed, which *is_done then
-// denies.
-static int32_t FN(again_columns)(const lac_direct_job *job, int32_t k, int32_t last, double tolerance, bool chosen,
-                                 void *work, pivoting_numeric *f, bool *is_done) {
+static inline __attribute__((always_inline)) int32_t FN(again_piece)(const lac_direct_job *job, int32_t k, int32_t last,
+                                                                     double tolerance, bool chosen, again_team *team,
+                                                                     void *work, pivoting_numeric *f) {
   const pivoting_analysis *a = job->part;
-  *is_done = true;
   for (; k < last; k++) {
     int32_t column = a->order[k], end = a->col_block ? a->first[a->col_block[column] + 1] : f->n;
     again_rule rule = chosen ? again_rule_of(a, f->shape, k) : (again_rule){tolerance, -1};
-    *is_done = FN(again_column)(job->structure, job->values, column, k, end, rule, work, f);
-    if (!*is_done) break;
+    if (!FN(again_column)(job->structure, job->values, column, k, end, rule, team, work, f)) break;
   }
   return k;
+}
+
+// Columns from k on, up to `last`, by one thread of a team, or by the only one (NULL); returns `last`, or the one that
+// failed.
+static int32_t FN(again_columns)(const lac_direct_job *job, int32_t k, int32_t last, double tolerance, bool chosen,
+                                 again_team *team, void *work, pivoting_numeric *f) {
+  if (!team) return FN(again_piece)(job, k, last, tolerance, chosen, NULL, work, f);
+  return FN(again_piece)(job, k, last, tolerance, chosen, team, work, f);
 }
