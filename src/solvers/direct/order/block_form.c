@@ -20,12 +20,12 @@ typedef struct form_work {
   int32_t *match;    // of rows; pairs of what is left over count as matched here
   int32_t *holder;   // the row of each node
   int32_t *number;   // in the order of discovery, from 1; 0: not yet; FORM_DONE: its component is complete
-  int32_t *low;      // the least number that a node reaches
+  int32_t *low;      // the least number that each node of the path reaches
   int32_t *block;    // of each node, once its component is complete
-  int32_t *path;     // nodes of the search
+  int32_t *path;     // nodes above the one in hand
   int32_t *waiting;  // nodes whose component is not complete
-  int64_t *next;     // where each node goes on
-  int32_t discovered, depth, waiting_count, placed;
+  int64_t *next;     // where each node of the path goes on
+  int32_t discovered, waiting_count, placed;
 } form_work;
 
 static void form_clear(form_work *w) {
@@ -55,48 +55,45 @@ done:
   return status;
 }
 
-static void form_enter(form_work *w, int32_t node) {
-  w->number[node] = w->low[node] = ++w->discovered;
-  w->next[node] = w->s->offsets[w->holder[node]];
-  w->path[w->depth++] = node;
-  w->waiting[w->waiting_count++] = node;
-}
-
-// All edges of the node have been followed: where it reaches nothing before itself, its component is complete.
-static void form_leave(form_work *w, int32_t node, lac_block_form *form) {
-  w->depth--;
-  if (w->depth > 0) {
-    int32_t above = w->path[w->depth - 1];
-    if (w->low[node] < w->low[above]) w->low[above] = w->low[node];
-  }
-  if (w->low[node] != w->number[node]) return;
-  int32_t other, before = w->waiting_count;
+// All edges of the node have been followed, and it reaches nothing before itself: its component is complete.
+static void form_complete(form_work *w, int32_t node, lac_block_form *form) {
+  int32_t other, count = w->waiting_count, block = form->blocks;
   do {
-    other = w->waiting[--w->waiting_count];
-    w->block[other] = form->blocks;
+    other = w->waiting[--count];
+    w->block[other] = block;
     w->number[other] = FORM_DONE;
   } while (other != node);
-  w->placed += before - w->waiting_count;
+  w->placed += w->waiting_count - count;
+  w->waiting_count = count;
   form->first[++form->blocks] = w->placed;
 }
 
+// The node in hand is kept in registers; path, next and low have those above it.
 static void form_search(form_work *w, int32_t root, lac_block_form *form) {
-  form_enter(w, root);
-  while (w->depth > 0) {
-    int32_t node = w->path[w->depth - 1], to = node, low = w->low[node];
-    int64_t p = w->next[node], end = w->s->offsets[w->holder[node] + 1];
+  const int64_t *offsets = w->s->offsets;
+  const int32_t *columns = w->s->columns, *holder = w->holder;
+  int32_t *number = w->number, node = root, depth = 0, low = number[root] = ++w->discovered;
+  int64_t p = offsets[holder[root]];
+  w->waiting[w->waiting_count++] = root;
+  for (;;) {
+    int32_t to = node;
+    int64_t end = offsets[holder[node] + 1];
     for (; p < end; p++) {
-      int32_t number = w->number[to = w->s->columns[p]];
-      if (number == 0) break;
-      low = number < low ? number : low;
+      int32_t found = number[to = columns[p]];
+      if (found == 0) break;
+      low = found < low ? found : low;
     }
-    w->next[node] = p;
-    w->low[node] = low;
     if (p < end) {
-      form_enter(w, to);
-    } else {
-      form_leave(w, node, form);
+      w->path[depth] = node, w->next[depth] = p, w->low[depth] = low, depth++;
+      node = to, p = offsets[holder[to]];
+      low = number[to] = ++w->discovered;
+      w->waiting[w->waiting_count++] = to;
+      continue;
     }
+    if (low == number[node]) form_complete(w, node, form);
+    if (depth-- == 0) return;
+    node = w->path[depth], p = w->next[depth];
+    low = low < w->low[depth] ? low : w->low[depth];
   }
 }
 

@@ -10,29 +10,28 @@
 #include "solvers/direct/pivoting/pivoting_lu.h"
 
 int32_t pivoting_search(int32_t j, int32_t k, const pivoting_shape *shape, pivoting_work *w, int32_t top) {
-  const pivoting_index *l = &shape->l;
-  int32_t depth = 0;
-  w->stack[0] = j;
-  w->resume[0] = l->offsets[j];
-  while (depth >= 0) {
-    int32_t step = w->stack[depth];
-    int64_t p = w->resume[depth], end = w->pruned[step];
+  const int64_t *offsets = shape->l.offsets, *pruned = w->pruned;
+  const int32_t *rows = shape->l.rows, *place = shape->place;
+  int32_t *mark = w->mark, *rest = w->rest, count = w->rest_count, depth = 0, step = j;
+  int64_t p = offsets[j];
+  for (;;) {
     int32_t down = -1;
-    for (; p < end && down < 0; p++) {
-      int32_t row = l->rows[p];
-      if (w->mark[row] == k) continue;
-      w->mark[row] = k;
-      down = shape->place[row];
-      if (down < 0) w->rest[w->rest_count++] = row;
+    for (int64_t end = pruned[step]; p < end && down < 0; p++) {
+      int32_t row = rows[p];
+      if (mark[row] == k) continue;
+      mark[row] = k;
+      down = place[row];
+      if (down < 0) rest[count++] = row;
     }
-    w->resume[depth] = p;
-    if (down >= 0) {
-      w->stack[++depth] = down;
-      w->resume[depth] = l->offsets[down];
+    if (down >= 0) {  // what is above waits
+      w->stack[depth] = step, w->resume[depth] = p, depth++;
+      step = down, p = offsets[down];
     } else {
       w->path[--top] = step;
-      depth--;
+      if (depth == 0) break;
+      depth--, step = w->stack[depth], p = w->resume[depth];
     }
   }
+  w->rest_count = count;
   return top;
 }
