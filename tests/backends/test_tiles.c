@@ -4,6 +4,12 @@
 #include "backends/cpu/base/passes.h"
 #include "backends/kernel_check.h"
 
+static bool is_cpu(lac_context *ctx) {
+  if (strcmp(lac_context_backend(ctx), "cpu") == 0) return true;
+  check_skip("products of the CPU alone have such tiles");
+  return false;
+}
+
 /// Whether products with k columns are computed by tiles and by parts.
 static bool are_by_tiles(lac_context *ctx, const lac_pattern *p, lac_dtype dtype, int64_t k) {
   lac_rows rows;
@@ -53,10 +59,7 @@ static void check_tiles(lac_context *ctx, tiled c) {
 static void tiles_of_dense_operands_change_no_bit(lac_context *ctx) {
   enum { N = 6000, EACH = 20, K = 64, ODD = 61 };
   const sketch *s = sketch_anywhere(N, EACH, 50);
-  if (strcmp(lac_context_backend(ctx), "cpu") != 0) {
-    check_skip("products of the CPU alone have such tiles");
-    return;
-  }
+  if (!is_cpu(ctx)) return;
   for (size_t w = 0; w < COUNT_OF(all_widths); ++w) {
     lac_pattern *p = NULL;
     CHECK_OK(sketch_pattern(ctx, s, all_widths[w], &p));
@@ -70,4 +73,30 @@ static void tiles_of_dense_operands_change_no_bit(lac_context *ctx) {
   }
 }
 
-CHECK_MAIN(tiles_of_dense_operands_change_no_bit)
+static void tiles_survive_every_failing_allocation(lac_context *ctx) {
+  enum { N = 6000, EACH = 20, K = 64, CACHE = 1400 << 10 };
+  const sketch *s = sketch_anywhere(N, EACH, 54);
+  lac_pattern *p = NULL;
+  if (!is_cpu(ctx)) return;
+  CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p));
+  subject a = subject_in(ctx, meta_of(LAC_C64, "", 1, s->nnz, 0), 55),
+          x = subject_in(ctx, meta_of(LAC_C64, "", 2, N, K), 56);
+  subject y = subject_out(ctx, x.value.meta), z = subject_out(ctx, a.value.meta);
+  cpu_last_cache_set(CACHE);
+  for (int product = 0; product < 2; ++product) {
+    lac_status status = LAC_ERR_MEMORY;
+    for (int n = 1; status != LAC_OK; ++n) {
+      (void)lac_memory_fail_at(n);
+      status = product ? ctx->kernels->sddmm(ctx, p, x.array, x.array, z.array)
+                       : ctx->kernels->spmm(ctx, p, LAC_TRANSPOSED, a.array, x.array, y.array);
+      (void)lac_memory_fail_at(0);
+      CHECK(status == LAC_ERR_MEMORY || (status == LAC_OK && n > 1));
+      CHECK(n < 100);
+    }
+  }
+  cpu_last_cache_set(-1);
+  lac_array_destroy(&a.array), lac_array_destroy(&x.array), lac_array_destroy(&y.array), lac_array_destroy(&z.array);
+  lac_pattern_destroy(&p);
+}
+
+CHECK_MAIN(tiles_of_dense_operands_change_no_bit, tiles_survive_every_failing_allocation)
