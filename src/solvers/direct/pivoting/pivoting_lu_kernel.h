@@ -172,7 +172,8 @@ static lac_status FN(pivoting_column)(const lac_structure *s, const void *values
     return LAC_ERR_MEMORY;
   above = FN(pivoting_update)(top, w, f);
   int32_t row = FN(pivoting_choose)(w, diagonal, k, tolerance, &size, &most);
-  if (row < 0) return isfinite(size) ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;
+  if (!isfinite(size) || !isfinite(above)) return LAC_ERR_NONFINITE;  // what is above need not reach what is below
+  if (row < 0) return LAC_ERR_SINGULAR;
   pivoting_note(f, column, size, most, above);
   shape->pivots[k] = row;
   shape->place[row] = k;
