@@ -2,6 +2,7 @@
 /// LU with old pivots by several threads, which wait for each other's columns: the same bits, findings and failures on
 /// any number of them.
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,4 +108,18 @@ static void the_first_column_that_fails_is_named(lac_context *ctx) {
   scratch_release(mark);
 }
 
-CHECK_MAIN_OF("direct", bits_do_not_depend_on_the_number_of_threads, the_first_column_that_fails_is_named)
+/// Rounded, the second is below the product of the first and what is around it, and not below it as a share.
+static void what_pivots_show_does_not_depend_on_their_order(lac_context *ctx) {
+  pivoting_numeric forth = {.smallest = 1, .where = -1, .weakest = 1}, back = forth;
+  const double size[] = {0x1.c7fc6bf690df2p-1, 0x1.17a73b63f24dfp+0}, around[] = {1, 0x1.3a019a09a7608p+0};
+  (void)ctx;
+  for (int k = 0; k < 2; k++) {
+    pivoting_note(&forth, k, size[k], around[k], 0);
+    pivoting_note(&back, 1 - k, size[1 - k], 0, around[1 - k]);
+  }
+  CHECK(forth.weakest == back.weakest && forth.weakest == fmin(size[0], size[1] / around[1]));
+  CHECK(forth.smallest == back.smallest && forth.where == 0 && back.where == 0);
+}
+
+CHECK_MAIN_OF("direct", bits_do_not_depend_on_the_number_of_threads, the_first_column_that_fails_is_named,
+              what_pivots_show_does_not_depend_on_their_order)

@@ -116,12 +116,13 @@ static inline double pivoting_readiness(const lac_solver_options *options) {
 static const double tiny_f32 = FLT_MIN, tiny_f64 = DBL_MIN, tiny_c64 = FLT_MIN, tiny_c128 = DBL_MIN;
 
 /// What the pivot of a column shows: `most` is the largest number that it was chosen from, `above` that of U's column.
+/// Minima and maxima of what is rounded once, so that the order of steps does not matter.
 static inline void pivoting_note(pivoting_numeric *f, int32_t column, double size, double most, double above) {
   double around = most > above ? most : above;
-  if (around < 1) around = 1;
+  double share = around > 1 ? size / around : size;
   if (size < f->smallest) f->smallest = size, f->where = column;
   if (most > f->growth) f->growth = most;
-  if (size < f->weakest * around) f->weakest = size / around;
+  if (share < f->weakest) f->weakest = share;
 }
 
 /// The row that is foreseen for a column, and how large a row must be that it wants: one that was left by another
