@@ -603,8 +603,9 @@ def segment_max(
 ) -> NDArray[Any]:
     """The largest of each group; ties share the gradient; `full` as in segment_logsumexp."""
 
-def segment_mean(map: Map, x: ArrayLike) -> NDArray[Any]:
-    """The mean of each group of a map; 0 for an empty one."""
+def segment_mean(map: Map, x: ArrayLike, axes: int = 0) -> NDArray[Any]:
+    """The mean of each group of a map; 0 for an empty one. `axes` more stand behind each entry, as in remap: 1 for rows
+    of features."""
 
 def segment_min(map: Map, x: ArrayLike, full: int = 0) -> NDArray[Any]:
     """The smallest of each group; ties share the gradient."""

@@ -697,8 +697,9 @@ def segment_max(
 ) -> torch.Tensor:
     """The largest of each group; ties share the gradient; `full` as in segment_logsumexp."""
 
-def segment_mean(map: Map, x: torch.Tensor) -> torch.Tensor:
-    """The mean of each group of a map; 0 for an empty one."""
+def segment_mean(map: Map, x: torch.Tensor, axes: int = 0) -> torch.Tensor:
+    """The mean of each group of a map; 0 for an empty one. `axes` more stand behind each entry, as in remap: 1 for rows
+    of features."""
 
 def segment_min(map: Map, x: torch.Tensor, full: int = 0) -> torch.Tensor:
     """The smallest of each group; ties share the gradient."""
