@@ -318,6 +318,8 @@ LAC_API lac_status lac_run_circulant_solve(lac_context *ctx, const lac_array *c,
                                            lac_array **result);
 LAC_API lac_status lac_run_toeplitz_mm(lac_context *ctx, const lac_array *column, const lac_array *row,
                                        const lac_array *x, lac_form op, lac_array **result);
+LAC_API lac_status lac_run_toeplitz(lac_context *ctx, const lac_pattern *pattern, const lac_array *column,
+                                    const lac_array *row, lac_array **result);
 
 // -- Kronecker products ----------------------------------------------------------------------------------------------
 

@@ -842,6 +842,10 @@ def to_dense(pattern: Pattern, a: ArrayLike) -> NDArray[Any]:
 @overload
 def to_dense(pattern: Matrix | _Matrix) -> NDArray[Any]: ...
 
+def toeplitz(pattern: Pattern | Matrix | _Matrix, c: ArrayLike, r: ArrayLike) -> NDArray[Any]:
+    """The values of scipy.linalg.toeplitz(c, r) on a pattern; r[0] and diagonals that it does not store are not read.
+    solve, logdet and all that takes a matrix then take this one."""
+
 def toeplitz_mm(c: ArrayLike, r: ArrayLike, x: ArrayLike, op: _Form = "N") -> NDArray[Any]:
     """y = op(T) x, T = scipy.linalg.toeplitz(c, r) and never formed; r[0] is not read."""
 

@@ -1529,6 +1529,18 @@ lac_status lac_run_toeplitz_mm(lac_context *ctx, const lac_array *column, const 
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
+lac_status lac_run_toeplitz(lac_context *ctx, const lac_pattern *pattern, const lac_array *column, const lac_array *row,
+                            lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var column_var = lac_plain_in(&plain, "column", column);
+  lac_var row_var = lac_plain_in(&plain, "row", row);
+  lac_var made = lac_toeplitz(&plain.tape, pattern, column_var, row_var);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
 lac_status lac_run_kron_mm(lac_context *ctx, const lac_pattern *pa, const lac_array *a, const lac_pattern *pb,
                            const lac_array *b, const lac_array *x, lac_form op, lac_array **result) {
   lac_plain plain;

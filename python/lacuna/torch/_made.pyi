@@ -956,6 +956,14 @@ def to_dense(pattern: Pattern, a: torch.Tensor) -> torch.Tensor:
 @overload
 def to_dense(pattern: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
+def toeplitz(
+    pattern: Pattern | SparseTensor | torch.Tensor | Matrix | _Matrix,
+    c: torch.Tensor,
+    r: torch.Tensor,
+) -> torch.Tensor:
+    """The values of scipy.linalg.toeplitz(c, r) on a pattern; r[0] and diagonals that it does not store are not read.
+    solve, logdet and all that takes a matrix then take this one."""
+
 def toeplitz_mm(c: torch.Tensor, r: torch.Tensor, x: torch.Tensor, op: _Form = "N") -> torch.Tensor:
     """y = op(T) x, T = scipy.linalg.toeplitz(c, r) and never formed; r[0] is not read."""
 
