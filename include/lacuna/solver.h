@@ -285,6 +285,25 @@ LAC_API lac_status lac_solve_products(lac_context *ctx, lac_apply product, void 
                                       const lac_array *x0, lac_form op, const lac_solver_options *options, lac_array *x,
                                       lac_solve_report *report);
 
+/// Make the tridiagonal matrix T = V^H A V of Lanczos' process for a Hermitian matrix A that is known by its products
+/// alone: alpha is on its diagonal, beta beside it, and the columns of V are orthonormal and begin with the start. For
+/// functions f, start^H f(A) start is about |start|^2 times the first number of f(T), exactly for polynomials of a
+/// degree below 2 steps.
+/// Arguments: `product` computes y = A x of arrays with the shape of the start, (*batch, n); each vector of the batch
+/// has a process of its own. `preconditioner` (may be NULL) computes y = B x likewise, B Hermitian positive definite: T
+/// is then that of B^1/2 A B^1/2 from B^1/2 start. Both are called with LAC_PLAIN. alpha and beta are real, (*batch,
+/// steps), for any number of steps.
+/// Results: the last of beta is the norm of what is left. Where the space is exhausted, beta is 0, and behind it alpha
+/// is 1 and beta 0.
+/// Derivatives: none.
+/// Cost: a product for each step, and memory for as many vectors, twice as many with a preconditioner: each vector is
+/// orthogonalised against all before it.
+/// Errors: LAC_ERR_DEFINITE when B is not positive definite, LAC_ERR_NONFINITE; any status but LAC_OK of a function
+/// ends the process with that status.
+LAC_API lac_status lac_lanczos_products(lac_context *ctx, lac_apply product, void *product_data,
+                                        lac_apply preconditioner, void *preconditioner_data, const lac_array *start,
+                                        lac_array *alpha, lac_array *beta);
+
 /// Compute log|det A|, real, and the sign (complex: the phase) of det A, in the factor's dtype: arrays [*batch] of the
 /// factor. Never overflows.
 /// Derivatives: those of lac_logdet and lac_slogdet (determinants.h).

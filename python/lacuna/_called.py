@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Systems whose matrix nobody stores: a Python function computes its products, and C iterates."""
+"""Matrices that nobody stores: a Python function computes their products, and C solves with them, or makes them
+tridiagonal."""
 
+import operator
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,19 +11,19 @@ from ._callbacks import APPLY, Callback
 from ._core import context, ffi, lib, sized
 from ._numpy import promoted
 from ._options import Borrowed, filled
-from .errors import ArgumentError
+from .errors import ArgumentError, ShapeError
 from .solver import read_report
 
-WHO = "solve_operator"
+WHO, LANCZOS = "solve_operator", "lanczos"
 _PROBE = -2.0  # what a probe is scaled by: neither 1 nor positive, so that |x|, relu(x) and x + c are found out
 
 
-def require(function, theta):
+def require(function, theta, who=WHO):
     """theta as a tuple, where both are what they should be. The parameters of a module come as a generator."""
     if not callable(function):
-        raise ArgumentError(f"{WHO}: the function is a {type(function).__name__}; it must be a function of (*theta, x)")
+        raise ArgumentError(f"{who}: the function is a {type(function).__name__}; it must be a function of (*theta, x)")
     if not isinstance(theta, (list, tuple, Iterator)):
-        raise ArgumentError(f"{WHO}: theta is a {type(theta).__name__}; it must be a list or tuple of arrays: [theta]")
+        raise ArgumentError(f"{who}: theta is a {type(theta).__name__}; it must be a list or tuple of arrays: [theta]")
     return tuple(theta)
 
 
@@ -81,3 +83,34 @@ def solve_operator(function, theta, b, method="auto", x0=None, **options):
     """
     theta = require(function, theta)
     return solve(lambda x, op: function(*theta, x), b, method, x0, **options)
+
+
+def tridiagonal(product, start, steps, preconditioner=None):
+    """(alpha, beta) of lanczos for product(x, "N") of arrays like start."""
+    start, steps = promoted(LANCZOS, "start", start), operator.index(steps)
+    if start.ndim == 0 or steps < 0:
+        raise ShapeError(
+            f"{LANCZOS}: start has shape {start.shape} and steps is {steps}; they must be (*batch, n), and 0 or more"
+        )
+    alpha, beta = (np.empty((*start.shape[:-1], steps), start.real.dtype) for _ in range(2))
+    held = Callback(product, f"{LANCZOS}: the function")
+    inner = None if preconditioner is None else Callback(preconditioner, f"{LANCZOS}: the preconditioner")
+    by = (ffi.NULL, ffi.NULL) if inner is None else (APPLY, inner.data)
+    ctx = context()
+    with Borrowed(ctx, start, alpha, beta) as (c_start, c_alpha, c_beta):
+        ctx.check(lib.lac_lanczos_products(ctx.c, APPLY, held.data, *by, c_start, c_alpha, c_beta))
+    return alpha, beta
+
+
+def lanczos(function, theta, start, steps, preconditioner=None):
+    """(alpha, beta) of Lanczos' process for a Hermitian L(theta), without a matrix: function(*theta, x) computes
+    L(theta) x.
+
+    T = V^H L(theta) V has alpha (*batch, steps) on its diagonal and beta (*batch, steps) beside it; the last beta is
+    the norm of what is left. V is orthonormal and begins with start (*batch, n), each of which has a process of its
+    own; the function gives arrays like start. preconditioner(x, op) computes B x of NumPy arrays like start, B
+    Hermitian positive definite: T is then that of B^1/2 L(theta) B^1/2 from B^1/2 start. Where the space is exhausted
+    beta is 0, and behind it alpha is 1 and beta 0. There are no derivatives.
+    """
+    theta = require(function, theta, LANCZOS)
+    return tridiagonal(lambda x, op: function(*theta, x), start, steps, preconditioner)

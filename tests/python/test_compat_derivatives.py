@@ -176,6 +176,7 @@ _WITHOUT = set((
     "load_mtx load_mtx_info load_sparse save_mtx save_sparse SparseProblem advection_diffusion_2d "
     "anisotropic_diffusion_2d bratu_1d default_sizes get helmholtz_1d laplacian_1d laplacian_1d_eigenvalues "
     "laplacian_2d laplacian_2d_eigenvalues laplacian_3d list_problems poisson_2d poisson_3d is_suitesparse_available "
+    "load_suitesparse file_of cache_dir iter_benchmarks Benchmark BenchmarkCollection plot_errors "
     "t2c_csr t2c_coo c2t_csr c2t_coo make_spd_sparse rand_sparse rand_sparse_tri sparse_eye "
     "eye row_indices diagonal_idx "
     # what differentiates, or is the inside of what does

@@ -243,3 +243,52 @@ def test_a_start_saves_products_and_has_no_derivative():
     host = system.numpy()
     x = lacuna.solve_operator(lambda x: host @ x, (), b.numpy(), "cg", want.numpy(), max_iterations=1)
     np.testing.assert_allclose(x, want.numpy())
+
+
+# -- Lanczos' process -------------------------------------------------------------------------------------------------
+
+
+def hermitian(dtype, n=9, seed=0):
+    """Positive definite, by NumPy."""
+    g = np.random.default_rng(seed)
+    a = g.normal(size=(n, n)) + (1j * g.normal(size=(n, n)) if np.issubdtype(dtype, np.complexfloating) else 0)
+    return (a @ a.conj().T / n + np.eye(n)).astype(dtype)
+
+
+def tridiagonal(alpha, beta):
+    return np.diag(alpha) + np.diag(beta[:-1], 1) + np.diag(beta[:-1], -1)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize("is_preconditioned", [False, True])
+def test_lanczos_has_the_moments_of_the_matrix(dtype, is_preconditioned):
+    """(T^k)_00 = s^H (B A)^k B s / s^H B s for k up to twice the steps, and T has the norm of what is left."""
+    a, b, steps = hermitian(dtype), hermitian(dtype, seed=1) if is_preconditioned else np.eye(9), 4
+    start = np.random.default_rng(2).normal(size=(2, 9)).astype(dtype)
+    inverse = (lambda x, op: x @ b.T) if is_preconditioned else None
+    alpha, beta = lacuna.lanczos(lambda m, x: x @ m.T, (a,), start, steps, inverse)
+    of_torch = lt.lanczos(lambda m, x: x @ m.T, (torch.from_numpy(a),), torch.from_numpy(start), steps, inverse)
+    for numbers, tensor in zip((alpha, beta), of_torch):
+        np.testing.assert_allclose(numbers, tensor.numpy(), rtol=1e-13)
+    assert alpha.shape == beta.shape == (2, steps) and alpha.dtype == np.float64 and not of_torch[0].requires_grad
+    for s, T in zip(start, map(tridiagonal, alpha, beta)):
+        for k in range(2 * steps):
+            want = s.conj() @ np.linalg.matrix_power(b @ a, k) @ b @ s / (s.conj() @ b @ s)
+            np.testing.assert_allclose(np.linalg.matrix_power(T, k)[0, 0], want, rtol=1e-11)
+    whole = tridiagonal(*lacuna.lanczos(lambda x: x @ a.T, (), start[0], 9, inverse))
+    np.testing.assert_allclose(np.linalg.eigvalsh(whole), np.sort(np.linalg.eigvals(b @ a).real), rtol=1e-10)
+
+
+def test_lanczos_ends_where_the_space_does_and_refuses():
+    alpha, beta = lacuna.lanczos(lambda x: 2 * x, (), np.eye(3, dtype=np.float32)[1], 5)
+    assert alpha.tolist() == [2, 1, 1, 1, 1] and beta.tolist() == [0] * 5 and alpha.dtype == np.float32
+    assert [part.shape for part in lacuna.lanczos(lambda x: x, (), np.ones((0, 3)), 2)] == [(0, 2)] * 2
+    assert lacuna.lanczos(lambda x: x, (), np.ones(3), 0)[0].shape == (0,)
+    with pytest.raises(lacuna.DefiniteError, match="lanczos: the preconditioner is not positive definite"):
+        lacuna.lanczos(lambda x: x, (), np.ones(3), 2, lambda x, op: -x)
+    with pytest.raises(lacuna.ShapeError, match=r"lanczos: start has shape \(\)"):
+        lacuna.lanczos(lambda x: x, (), 1.0, 2)
+    with pytest.raises(lacuna.ArgumentError, match="lanczos: theta is a ndarray"):
+        lacuna.lanczos(lambda a, x: a @ x, np.eye(3), np.ones(3), 2)
+    with pytest.raises(lacuna.ShapeError, match="lanczos: the function returned an array of shape"):
+        lacuna.lanczos(lambda x: x[:2], (), np.ones(3), 2)

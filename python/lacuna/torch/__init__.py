@@ -23,7 +23,7 @@ from .. import _operators
 from .._derived import kept_or_made as _kept_or_made
 from .._pickled import restored_map as _restored_map, restored_pattern as _restored_pattern
 from . import _errors, _private  # noqa: F401
-from ._called import solve_operator  # noqa: F401
+from ._called import lanczos, solve_operator  # noqa: F401
 from ._tensors import synchronize  # noqa: F401
 
 if _private.is_whole:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differentiable systems whose matrix nobody stores: a torch function computes its products, and C iterates.
+"""Differentiable systems whose matrix nobody stores: a torch function computes its products, and C iterates. Lanczos'
+process too, without derivatives.
 
 The adjoint of the function is its vjp in x; solved.py has the derivatives. The start of an iteration has none: the
 solution does not depend on it.
@@ -114,12 +115,18 @@ def _require_own(function, theta, b):
         )
 
 
-@torch.compiler.disable
-def solve_operator(function, theta, b, method="auto", x0=None, **options):
-    theta, b = _called.require(function, theta), asarray(b)
+def _require(function, theta, who):
+    """theta as a tuple of tensors."""
+    theta = _called.require(function, theta, who)
     for i, t in enumerate(theta):
         if not isinstance(t, torch.Tensor):
-            raise ArgumentError(f"{_called.WHO}: theta[{i}] is a {type(t).__name__}; it must be a tensor")
+            raise ArgumentError(f"{who}: theta[{i}] is a {type(t).__name__}; it must be a tensor")
+    return theta
+
+
+@torch.compiler.disable
+def solve_operator(function, theta, b, method="auto", x0=None, **options):
+    theta, b = _require(function, theta, _called.WHO), asarray(b)
     _require_one_forward_mode()
     if torch.is_grad_enabled() or _in_transform():
         _require_own(function, theta, b)
@@ -135,3 +142,19 @@ _DIFFERENTIABLE = """Differentiable in b and in the
 solve_operator.__doc__ = _called.solve_operator.__doc__.replace(
     "lacuna.torch.solve_operator is differentiable.", _DIFFERENTIABLE
 )
+
+
+@torch.compiler.disable
+def lanczos(function, theta, start, steps, preconditioner=None):
+    theta, start = _require(function, theta, _called.LANCZOS), asarray(start).detach()
+
+    def product(x, op):
+        y = function(*theta, torch.from_numpy(x).to(start.device))
+        return _numbers(y) if isinstance(y, torch.Tensor) else y
+
+    with torch.no_grad():
+        made = _called.tridiagonal(product, _numbers(start), steps, preconditioner)
+    return tuple([torch.from_numpy(numbers).to(start.device) for numbers in made])
+
+
+lanczos.__doc__ = _called.lanczos.__doc__

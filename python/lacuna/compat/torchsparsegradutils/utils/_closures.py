@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iterations with a matrix, a torch sparse tensor or a function: lacuna.torch.solve_operator for all of them."""
+"""Iterations with a matrix, a torch sparse tensor or a function: lacuna.torch.solve_operator and lanczos for all of
+them."""
 
 import torch
 
@@ -43,14 +44,17 @@ def columns(who, rhs):
     return (rhs[:, None], True) if rhs.ndim == 1 else (rhs, False)
 
 
+def _of_column(function):
+    """The same for one column: those of a batch are one array."""
+    return lambda *given: function(*given[:-1], given[-1][..., None])[..., 0]
+
+
 def iterate(function, theta, rhs, x0, method, preconditioner=None, **options):
     """x with L(theta) x = rhs [..., n, k] from x0, column by column."""
     if preconditioner is not None:
         options["preconditioner"] = _inverse(preconditioner, rhs)
 
-    def of_column(*given):  # the columns of a batch are one system
-        return function(*given[:-1], given[-1][..., None])[..., 0]
-
+    of_column = _of_column(function)  # the columns of a batch are one system
     starts = [None] * rhs.shape[-1] if x0 is None else x0.unbind(-1)
     each = [lt.solve_operator(of_column, theta, one.clone(), method, start, **options)
             for one, start in zip(rhs.unbind(-1), starts)]  # fmt: skip
@@ -67,6 +71,17 @@ def _inverse(given, rhs):
         return y.detach().cpu().reshape(x.shape).numpy()
 
     return inverse
+
+
+def tridiagonals(function, theta, starts, steps, preconditioner=None):
+    """T [k, ..., r, r] of Lanczos' process from each column of starts [..., n, k], of which the longest has r steps, at
+    most so many. By a preconditioner M^-1 it is that of M^-1/2 A M^-1/2."""
+    inverse = None if preconditioner is None else _inverse(preconditioner, starts)
+    each = [lt.lanczos(_of_column(function), theta, start, steps, inverse) for start in starts.unbind(-1)]
+    alpha, beta = (torch.stack(numbers) for numbers in zip(*each))
+    r = min(int((beta != 0).flatten(0, -2).any(0).sum()) + 1, steps)
+    beside = [torch.diag_embed(beta[..., : r - 1], offset) for offset in (-1, 1)]
+    return torch.diag_embed(alpha[..., :r]) + sum(beside)
 
 
 def residuals(function, theta, x, rhs):
