@@ -46,11 +46,11 @@ os.register_at_fork(after_in_child=_count_anew)
 class Family:
     """All specs made of one pattern, map, solver or factor, derivatives of derivatives included."""
 
-    __slots__ = ("specs", "names", "programs", "named", "leaving", "__weakref__")
+    __slots__ = ("specs", "asked", "programs", "named", "leaving", "__weakref__")
 
     def __init__(self):
         self.specs = {}  # content -> Spec
-        self.names = {}  # what a front end asked for -> name
+        self.asked = {}  # what a front end asked for -> Spec
         self.programs = {}  # (name, mode, like, metas, bits) -> Program, as C keeps it
         self.named = {}  # name -> Spec, of those that stand in graphs of torch
         self.leaving = ()
@@ -80,9 +80,9 @@ class Family:
             return spec
 
     def _forget(self):
-        """Let go of all names and specs: of one more frozen number with every call there would be no end. Specs live on
-        until the next time, because calls may be about to run those that they have just resolved."""
-        self.leaving, self.specs, self.names = self.specs, {}, {}
+        """Let go of all specs: of one more frozen number with every call there would be no end. Specs live on until the
+        next time, because calls may be about to run those that they have just resolved."""
+        self.leaving, self.specs, self.asked = self.specs, {}, {}
 
 
 class _Frozen:

@@ -303,9 +303,9 @@ def _apply_grads_batched(spec, like, *tensors):
 
 
 @torch.compiler.allow_in_graph if _private.is_whole else torch.compiler.disable
-def apply(name, like, *tensors):
-    """The operator or function of a spec's name, or of a request, on tensors."""
-    spec = find(name) if type(name) is str else call_of(name)
+def apply(asked, like, *tensors):
+    """The operator or function of a spec, of the name of one, or of a request, on tensors."""
+    spec = find(asked) if type(asked) is str else call_of(asked) if type(asked) is tuple else asked
     try:
         return apply_spec(spec, like, *tensors)
     except DtypeError as error:
