@@ -261,8 +261,8 @@ class Program:
     """A short list of calls, made from shapes alone. It holds the C program, and with it what the spec holds."""
 
     __slots__ = (
-        "c", "key", "inputs", "results", "shapes", "codes", "reads", "takes", "warns", "pack", "outputs", "_steps",
-        "_lone", "_family",
+        "c", "key", "inputs", "results", "shapes", "codes", "reads", "takes", "warns", "pack", "outputs", "kept",
+        "_steps", "_lone", "_family",
     )  # fmt: skip
 
     def __init__(self, spec, c, key):
@@ -276,7 +276,7 @@ class Program:
         self.warns = spec.op.is_doubtful
         self.pack = packing(len(self.inputs), len(self.results))
         self._steps, self._lone, self._family = None, False, weakref.ref(spec.family)
-        self.outputs = None  # a front end's own
+        self.outputs, self.kept = None, {}  # a front end's own
 
     @property
     def steps(self):
