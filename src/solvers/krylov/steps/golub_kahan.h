@@ -105,8 +105,8 @@ LAC_STEP_FUNCTION lac_step_gk_u(lac_pair *s, int64_t stride, const lac_step_numb
   LAC_SLOT(LAC_GK_SIZE).re = fmax(LAC_SLOT(LAC_GK_SIZE).re, hypot(LAC_SLOT(LAC_GK_ALPHA).re, beta));
 }
 
-/// |A^H r| that falls is progress, since |r| stays at what b leaves over. That of LSQR rises for long; that of LSMR does
-/// not, and follows from it: 1 / least^2 is the sum of 1 / normal^2 (Fong and Saunders 2011, section 4).
+/// |A^H r| that falls is progress, since |r| stays at what b leaves over. That of LSQR rises for long; that of LSMR
+/// does not, and follows from it: 1 / least^2 is the sum of 1 / normal^2 (Fong and Saunders 2011, section 4).
 LAC_STEP_FUNCTION lac_gk_progress(lac_pair *s, int64_t stride, const lac_step_numbers *numbers, double normal) {
   lac_pair *least = &LAC_SLOT(LAC_GK_LEAST), *count = &LAC_SLOT(LAC_SLOT_COUNT);
   double size = hypot(least->re, normal);
