@@ -409,6 +409,16 @@ def test_lsmr_of_functions(shape, dtype):
     differentiates(lambda b: utils.lsmr(lambda x: dense @ x, b, lambda y: dense.mH @ y, damp=0.5, **tight)[0], b)
 
 
+def test_lsmr_of_an_ill_conditioned_function():
+    like = torch.zeros(1, dtype=D)
+    u, v = (torch.linalg.qr(random(n, 50, like=like, seed=n)).Q for n in (200, 50))
+    sizes = torch.logspace(0, -6, 50, dtype=D)
+    dense, b = u * sizes @ v.T, u.sum(1) + 1e-3 * random(200, like=like)
+    want = v @ (u.T @ b / sizes)
+    x, _ = utils.lsmr(lambda x: dense @ x, b, n=50, atol=1e-14, btol=1e-14, maxiter=20000)
+    assert torch.linalg.norm(x - want) <= 1e-7 * torch.linalg.norm(want)
+
+
 def test_lsmr_refuses():
     dense, b = random(8, 4, like=torch.zeros(1, dtype=D)), random(8, like=torch.zeros(1, dtype=D))
     with pytest.raises(lacuna.errors.ArgumentError, match="give Armat, .* or n"):

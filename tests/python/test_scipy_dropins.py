@@ -312,6 +312,36 @@ def test_least_squares_of_operators(shape, dtype):
         ls.lsmr(sl.LinearOperator(shape, matvec=lambda x: dense @ x), b)
 
 
+def ill_conditioned(shape, dtype):
+    """A matrix of condition 1e6, the best x, and a right-hand side that is not in the range of a tall one."""
+    rank = min(shape)
+    u, _ = np.linalg.qr(numbers((shape[0], rank), dtype))
+    v, _ = np.linalg.qr(numbers((shape[1], rank), dtype))
+    sizes = np.logspace(0, -6, rank)
+    a = (u * sizes) @ v.conj().T
+    b = a @ numbers(shape[1], dtype) + 1e-3 * numbers(shape[0], dtype)
+    return a, b, v @ ((u.conj().T @ b) / sizes)
+
+
+@pytest.mark.parametrize("shape", [(200, 50), (50, 200), (50, 50)])
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize("damp", [0.0, 1e-5])
+def test_ill_conditioned_least_squares_have_scipys_digits(shape, dtype, damp):
+    a, b, exact = ill_conditioned(shape, dtype)
+    if damp:
+        stacked = np.concatenate([a, damp * np.eye(shape[1])])
+        exact = np.linalg.lstsq(stacked, np.append(b, np.zeros(shape[1])))[0]
+    operator = sl.LinearOperator(shape, matvec=lambda x: a @ x, rmatvec=lambda y: a.conj().T @ y, dtype=dtype)
+    off = lambda x: np.linalg.norm(x - exact) / np.linalg.norm(exact)  # noqa: E731
+    for name, limit in (("lsqr", "iter_lim"), ("lsmr", "maxiter")):
+        more = {"damp": damp, "atol": 1e-14, "btol": 1e-14, "conlim": 1e16, limit: 10000}
+        theirs = getattr(sl, name)(operator, b, **more)
+        for given in (operator, sp.csr_array(a)):
+            x, istop, iterations, *_ = getattr(ls, name)(given, b, **more)
+            assert off(x) <= max(10 * off(theirs[0]), 1e-7)
+            assert iterations < 10000 and (istop in (1, 2) or shape[0] == shape[1])
+
+
 def test_norms_of_lines_in_every_order():
     a = sp.random_array((6, 4), density=0.5, rng=np.random.default_rng(0), format="csr")
     for order in (0, 1, 1.5, 2, 3, np.inf, -np.inf):

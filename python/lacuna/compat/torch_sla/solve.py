@@ -202,15 +202,19 @@ def _refuse(what, **options):
 
 def _called(A, b, shape, x0=None, return_info=None, verbose=False, mixed_precision=False, damp=None, method="auto",
             matrix_type=None, **words):  # fmt: skip
-    """A function's system, by iteration."""
-    if shape is not None and tuple(shape) != (b.shape[0], b.shape[0]):
+    """A function's system, by iteration; by least squares where its shape is not square."""
+    rows, columns = (b.shape[0], b.shape[0]) if shape is None else tuple(shape)
+    if rows != b.shape[0]:
         raise ArgumentError(f"solve: shape is {tuple(shape)}, and b has {b.shape[0]} rows")
-    _refuse("a function", return_info=return_info, damp=damp or None)
+    _refuse("a function", damp=damp or None)
     fitting = "gmres" if matrix_type is None else word("solve: matrix_type", matrix_type, _FITTING)
-    options = native(method=fitting if method == "auto" else method, **words)
+    options = native(method=method if method != "auto" else fitting if rows == columns else "lsmr", **words)
     if verbose:
         options["progress"] = _said
-    return lt.solve_operator(A, (), b, x0=x0, **options)
+    made = lt.solve_operator(A, (), b, x0=x0, shape=(columns, *b.shape[1:]), return_info=bool(return_info), **options)
+    if return_info:
+        made[1].backend = "lacuna"
+    return made
 
 
 def solve(
