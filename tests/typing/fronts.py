@@ -94,6 +94,11 @@ problem: problems.SparseProblem = problems.poisson_2d(m=7)
 z = tsgu.sparse_generic_solve(tensor, tensor, solve=None)
 low, high = tsgu.utils.random_sparse.make_spd_sparse(3, torch.sparse_coo, torch.float64, torch.int64, "cpu")
 N: numml.SparseCSRTensor = numml.eye(3, k=1)
+batch: torch.Tensor = sla.ParallelBatchSolver(tensor, tensor, (2, 2)).solve(tensor, tensor, maxiter=9)
+config: sla.SolverConfig = sla.SolverConfig.spd().direct().replace(atol=1e-9)
+z = N.row_sum() + problem.matvec(tensor)
+config.high_accuracy(steps=9)  # type: ignore[call-arg]
+sla.ParallelBatchSolver(tensor, tensor, 2)  # type: ignore[arg-type]
 sla.spsolve(tensor, tensor, tensor, (2, 2), tensor, atol="small")  # type: ignore[arg-type]
 problems.poisson_2d(size=7)  # type: ignore[call-arg]
 tsgu.sparse_logsumexp(tensor, dim="rows")  # type: ignore[arg-type]
