@@ -171,9 +171,9 @@ def test_norms_by_torch_linalg():
         same(torch.linalg.norm(a), torch.linalg.norm(dense))
         for ord in ("fro", 1, 2, float("inf")):
             same(torch.linalg.matrix_norm(a, ord), torch.linalg.matrix_norm(dense, ord))
-            same(torch.linalg.norm(a, ord, dim=(-1, -2)), torch.linalg.norm(dense, ord, dim=(-1, -2)))
+            same(torch.linalg.norm(a, ord, dim=(-2, -1)), torch.linalg.norm(dense, ord, dim=(-2, -1)))
     same(torch.linalg.norm(GIVEN["square"].tensor(), 1), torch.linalg.norm(GIVEN["square"].dense(), 1))
-    for refused in (lambda a: torch.linalg.norm(a, dim=0), lambda a: torch.linalg.matrix_norm(a, keepdim=True)):
+    for refused in (lambda a: torch.linalg.norm(a, dim=(-1, -2)), lambda a: torch.linalg.matrix_norm(a, keepdim=True)):
         with pytest.raises(lacuna.ArgumentError, match="of each matrix"):
             refused(GIVEN["square"].tensor())
     with pytest.raises(lacuna.ShapeError, match="A.norm"):

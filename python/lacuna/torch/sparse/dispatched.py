@@ -119,8 +119,8 @@ def _norm_of_matrix(name, tensor, ord=None, dim=None, keepdim=False, *, dtype=No
 
 
 def _is_of_matrix(tensor, dim):
-    """Whether two dimensions are those of the matrix."""
-    return isinstance(dim, (tuple, list)) and sorted(d % tensor.ndim for d in dim) == sorted(tensor.sparse_dim)
+    """Whether two dimensions are those of the matrix, its rows first."""
+    return isinstance(dim, (tuple, list)) and tuple([d % tensor.ndim for d in dim]) == tuple(tensor.sparse_dim)
 
 
 def _solved(A, B, *, left=True, out=None):
