@@ -66,4 +66,4 @@ def train(seed, device, labels, split, epochs=EPOCHS):
 
 
 if __name__ == "__main__":
-    main(train, GOAL, *(sys.argv[1:] or [SEEDS]))
+    main(train, GOAL, *(sys.argv[1:] or [str(SEEDS)]))

@@ -49,7 +49,8 @@ def neighbours():
 def graph(device):
     """S = D^-1/2 (A + I) D^-1/2 as pattern and values."""
     pattern = neighbours()
-    root = lt.spmm(pattern, *(torch.ones(n, device=device) for n in (pattern.nnz, pattern.shape[0]))).rsqrt()
+    ones, x = torch.ones(pattern.nnz, device=device), torch.ones(pattern.shape[0], device=device)
+    root = lt.spmm(pattern, ones, x).rsqrt()
     return pattern, lt.sddmm(pattern, root[:, None], root[:, None])
 
 
@@ -112,8 +113,9 @@ def fit(network, adam, labels, split, epochs):
 def train(seed, device, labels, split, epochs=EPOCHS):
     torch.manual_seed(seed)
     network = Network(graph(device), bags(device), int(labels.max()) + 1).to(device)
-    decayed = [{"params": [network.w0], "weight_decay": DECAY}, {"params": [network.w1, network.b0, network.b1]}]
-    return fit(network, torch.optim.Adam(decayed, lr=RATE), labels, split, epochs)
+    adam = torch.optim.Adam([network.w0], lr=RATE, weight_decay=DECAY)
+    adam.add_param_group({"params": [network.w1, network.b0, network.b1], "weight_decay": 0})
+    return fit(network, adam, labels, split, epochs)
 
 
 def main(train, goal, seeds=10, device="cuda" if torch.cuda.is_available() else "cpu"):

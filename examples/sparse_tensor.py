@@ -57,7 +57,7 @@ assert info.adjoint.converged and info.adjoint.residual <= 1e-12  # of A^H lambd
 # [factor]
 factor = A.lu()
 solutions = [factor.solve(torch.randn(3)) for _ in range(3)]  # one factorisation, also for the backward
-sum(s.sum() for s in solutions).backward()
+torch.stack(solutions).sum().backward()
 # [end]
 
 # [layouts]

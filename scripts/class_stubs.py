@@ -6,12 +6,14 @@ that is not listed is a fault.
 """
 import inspect
 
+OTHERS = "SparseTensorList | Sequence[Any] | Tensor | _Number"  # one for each matrix of a list, or for all
 PARAMETERS = {
-    "Tensor": """b dense exponent index right u v values x row_indices col_indices crow_indices ccol_indices
-        gradient others""",
+    "Tensor": "b dense exponent right u v values x",
+    "_Indices": "index row_indices col_indices crow_indices ccol_indices",
+    OTHERS: "others", "SparseTensor | Tensor | None": "gradient",
     "Tensor | None": "x0 y",
     "_Matrix": "tensor given matrix target",
-    "SparseTensor | Tensor | _Real": "other",
+    "SparseTensor | Tensor | _Number": "other",
     "Sequence[int]": "shape block_shape sparse_dim", "Sequence[int] | None": "blocksize",
     "int": "dim0 dim1 n k offset probes steps seed dpi order", "int | None": "m max_iterations batch_index top_k",
     "int | Sequence[int] | None": "dim",
@@ -35,7 +37,7 @@ OF_METHOD = {
     ("from_scipy", "dtype"): "torch.dtype | None", ("load", "dtype"): "torch.dtype | None",
     ("from_scipy", "matrix"): "Any", ("from_torch", "tensor"): "Tensor", ("from_torch_sparse", "tensor"): "Tensor",
     ("from_pattern", "order"): 'Literal["slots", "entries"]', ("pow", "exponent"): "_Real | Tensor",
-    ("__pow__", "exponent"): "_Real | Tensor", ("backward", "gradient"): "Tensor | None",
+    ("__pow__", "exponent"): "_Real | Tensor", ("kron", "other"): "_Matrix",
     ("from_block_diagonal", "tensor"): "SparseTensor", ("from_torch_sparse_list", "tensors"): "Iterable[Tensor]",
 }  # fmt: skip
 RESULTS = {
@@ -66,8 +68,21 @@ RESULTS = {
     "bool | Tensor": "is_hermitian is_positive_definite is_symmetric", "str": "__repr__ detect_matrix_type",
     "None": "__init__ backward save fill",
     "Iterator[SparseTensor]": "__iter__",
-    "Any": "__getitem__ __matmul__ numpy size spy to_scipy lstsq",
+    "Any": "__getitem__ __matmul__ numpy spy to_scipy lstsq",
 }  # fmt: skip
+# Where one name has two results: of a factor of values, and of what has factored them.
+RESULT_IN = {("Factorization", "factor"): "Factor"}
+# Where the result depends on an argument: {names: (parameter, {its type: the result})}. Sums over the batch alone are
+# sparse, and so are those of a matrix and a tensor that is sparse or a number: Any.
+DEPENDS = {
+    "__add__ __radd__ __sub__ __rsub__": ("other", {"SparseTensor | _Number": "Self", "Tensor": "Any"}),
+    "__matmul__": ("other", {"SparseTensor": "Self", "Tensor": "Any"}),
+    "amax amin max mean min prod sum": ("dim", {"None": "Tensor", "int | Sequence[int]": "Any"}),
+    "size": ("dim", {"None": "torch.Size", "int": "int"}),
+    "solve": ("return_info", {"Literal[False]": "Tensor", "Literal[True]": "tuple[Tensor, SolveInfo]"}),
+    "lstsq": ("residual", {"Literal[False]": "Tensor", "Literal[True]": "tuple[Tensor, Tensor]"}),
+}
+DEPENDS_OF = {name: how for names, how in DEPENDS.items() for name in names.split()}
 RESULT_OF = {name: result for result, names in RESULTS.items() for name in names.split()}
 TYPE_OF = {name: kind for kind, names in PARAMETERS.items() for name in names.split()}
 HEAD = '''# SPDX-License-Identifier: Apache-2.0
@@ -78,6 +93,7 @@ from os import PathLike
 from typing import Any, Literal, overload
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from typing_extensions import Self
 
@@ -85,28 +101,13 @@ from ...pattern import Pattern
 from ...solver import Factor, Solver
 
 _Real = float  # which is a method below
+_Number = complex
+_Indices = Tensor | NDArray[Any] | Sequence[int]
 _Form = Literal["N", "T", "H", "plain", "transposed", "conjugated", "adjoint"]
 _Matrix = SparseTensor | Tensor | Any
 
 def stack(tensors: Iterable[SparseTensor], dim: int = 0) -> SparseTensor: ...
 '''
-# The result of solve depends on a flag.
-SOLVE = """    @overload
-    def solve(
-        {given},
-        return_info: Literal[False] = False,
-        **options: Any,
-    ) -> Tensor: ...
-    @overload
-    def solve(
-        {given},
-        *,
-        return_info: Literal[True],
-        **options: Any,
-    ) -> tuple[Tensor, SolveInfo]: ...
-"""
-
-
 SPECIAL = {name for name in RESULT_OF if name.startswith("__")} - {"__repr__", "__hash__"}
 
 
@@ -120,14 +121,14 @@ def listed(table, where, name):
     return table[name]
 
 
-def parameter(method, p):
-    """A parameter as it stands in a stub."""
+def parameter(method, p, kind=None, is_needed=False):
+    """A parameter as it stands in a stub, of the type that is listed for it."""
     star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
     if p.name in ("self", "cls"):
         return p.name
-    kind = OF_METHOD.get((method, p.name)) or listed(TYPE_OF, f"the parameter {p.name} of {method}", p.name)
+    kind = kind or OF_METHOD.get((method, p.name)) or listed(TYPE_OF, f"the parameter {p.name} of {method}", p.name)
     kind = "object" if method in ("__eq__", "__ne__") else kind
-    if p.default is p.empty:
+    if p.default is p.empty or is_needed:
         return f"{star}{p.name}: {kind}"
     return f"{p.name}: {kind} = {repr(p.default) if type(p.default) in (int, str, bool, type(None)) else '...'}"
 
@@ -136,27 +137,46 @@ def of_list(name, result, is_of_each):
     """The result of a method of SparseTensorList: of each matrix, or of all."""
     if result == "SparseTensor" and name != "to_block_diagonal":
         return "SparseTensorList"
-    return f"list[{result}]" if is_of_each or name == "solve" else result
+    return f"list[{result}]" if is_of_each else result
+
+
+def written(name, given, result):
+    """The line of a method, or several."""
+    wrong = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
+    line = f"    def {name}({', '.join(given)}) -> {result}: ...{wrong}\n"
+    if len(line) > 120:
+        line = f"    def {name}(\n        " + ",\n        ".join(given) + f",\n    ) -> {result}: ...\n"
+    return line
+
+
+def overloads(name, parameters):
+    """A method whose result depends on an argument, which only the first overload may leave out."""
+    chosen, kinds = DEPENDS_OF[name]
+    at, text = [p.name for p in parameters].index(chosen), ""
+    for first, (kind, result) in zip((True, False), kinds.items()):
+        given = [parameter(name, p, kind if p.name == chosen else None, p.name == chosen and not first)
+                 for p in parameters]  # fmt: skip
+        if not first and at > 1 and parameters[at - 1].default is not inspect.Parameter.empty:
+            given.insert(at, "*")
+        text += "    @overload\n" + written(name, given, result)
+    return text
 
 
 def method_stub(cls, name, static):
     is_class = isinstance(static, (classmethod, staticmethod))
     function = static.fget if isinstance(static, property) else static.__func__ if is_class else static
     parameters = list(inspect.signature(function).parameters.values())
-    names, given = [p.name for p in parameters], [parameter(name, p) for p in parameters]
-    if "return_info" in names:
-        return SOLVE.format(given=",\n        ".join(given[: names.index("return_info")]))
-    result = listed(RESULT_OF, f"the result of {cls.__name__}.{name}", name)
+    names = [p.name for p in parameters]
+    if cls.__name__ == "SparseTensor" and name in DEPENDS_OF:
+        return overloads(name, parameters)
+    result = RESULT_IN.get((cls.__name__, name)) or listed(RESULT_OF, f"the result of {cls.__name__}.{name}", name)
     if cls.__name__ == "SparseTensorList":
-        result = of_list(name, result, names[1:] == ["args", "kwargs"])
+        result = of_list(name, result, names[1:] in (["args", "kwargs"], ["others", "options"]))
     elif cls.__name__ == "SparseTensor":
         result = result.replace("SparseTensor", "Self")  # of a subclass, that
     mark = "    @property\n" if isinstance(static, property) else "    @classmethod\n" if is_class else ""
-    wrong = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
-    line = f"    def {name}({', '.join(given)}) -> {result}: ...{wrong}\n"
-    if len(line) > 120:
-        line = f"    def {name}(\n        " + ",\n        ".join(given) + f",\n    ) -> {result}: ...\n"
-    return mark + line
+    kind = OTHERS if cls.__name__ == "SparseTensorList" and names == ["self", "other"] else None
+    return mark + written(name, [parameter(name, p, kind if p.name == "other" else None) for p in parameters], result)
 
 
 def own(cls):
@@ -174,6 +194,9 @@ def own(cls):
 
 def class_stub(cls, fields):
     lines = [f"    {name}: {kind}\n" for name, kind in fields.items()]
+    twice = fields.keys() & own(cls)
+    if twice:
+        raise Unknown(f"scripts/class_stubs.py: {cls.__name__} has {', '.join(twice)} as fields and as attributes")
     lines += [method_stub(cls, name, static) for name, static in own(cls).items()]
     return f"class {cls.__name__}:\n" + "".join(lines)
 
@@ -187,6 +210,6 @@ def stub():
     fields = {
         sparse.SolveInfo: told, sparse.SparseTensor: {"values": "Tensor"},
         sparse.SparseTensorList: {"tensors": "list[SparseTensor]"},
-        sparse.Factorization: {"tensor": "SparseTensor", "factor": "Factor", "solver": "Solver"},
+        sparse.Factorization: {"tensor": "SparseTensor", "solver": "Solver", "dtype": "torch.dtype"},
     }  # fmt: skip
     return HEAD + "".join("\n" + class_stub(cls, attributes) for cls, attributes in fields.items())

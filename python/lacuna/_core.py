@@ -80,8 +80,9 @@ def aside():
 
 def failure(status, ctx=ffi.NULL):
     """The exception that goes with a status of a call through `ctx`."""
-    error = BY_STATUS.get(_STATUS.get(status), LacunaError)(spoken(text(lib.lac_context_error(ctx))))
-    error.trace = text(lib.lac_context_trace(ctx)) if ctx else ""
+    trace = text(lib.lac_context_trace(ctx)) if ctx else ""
+    error = BY_STATUS.get(_STATUS.get(status), LacunaError)(spoken(text(lib.lac_context_error(ctx)), trace))
+    error.trace = trace
     return error
 
 

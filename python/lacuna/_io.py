@@ -25,10 +25,11 @@ _SYMMETRIES = {
     "general": lib.LAC_MM_GENERAL, "symmetric": lib.LAC_MM_SYMMETRIC,
     "skew-symmetric": lib.LAC_MM_SKEW, "hermitian": lib.LAC_MM_HERMITIAN,
 }  # fmt: skip
-# Words of safetensors that NumPy has a dtype for. BF16 and the F8 are not among them.
+# Words of safetensors that NumPy has a dtype for; the F8 are not among them, and of BF16 there are the bits.
+BFLOAT16 = np.dtype([("bfloat16", "<u2")])
 _WORDS = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", "C64": "<c8", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1",
-    "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1", "BOOL": "?",
+    "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1", "BOOL": "?", "BF16": BFLOAT16,
 }  # fmt: skip
 _BY_DTYPE = {np.dtype(name): code for code, name in _WORDS.items()}
 _COMPLEX_KEY = "lacuna.dtype."
@@ -167,7 +168,19 @@ def _tensor_out(tensors, tensor):
 
 def load_safetensors(path: Path) -> dict[str, Any]:
     """{name: array} of a safetensors file; a matrix saved under a name is (pattern, values), or a pattern if it has
-    none."""
+    none. BF16, which NumPy does not have, comes as float32, of which it is the upper half: the same numbers."""
+    return {name: _widened(found) for name, found in read_safetensors(path).items()}
+
+
+def _widened(found):
+    """The numbers of BF16 as float32."""
+    if getattr(found, "dtype", None) != BFLOAT16:
+        return found
+    return (found["bfloat16"].astype(np.uint32) << 16).view(np.float32)
+
+
+def read_safetensors(path: Path) -> dict[str, Any]:
+    """The same with the bits of BF16."""
     ctx, out = context(), ffi.new("lac_tensors **")
     _check(ctx, path, lib.lac_tensors_open(ctx.c, _path(path), out))
     tensors = ffi.gc(out[0], release(lib.lac_tensors_close, "lac_tensors"))

@@ -478,7 +478,7 @@ def norm(
     x: ArrayLike,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
-    order: Literal[2, 1, "inf"] | float = 2,
+    ord: Literal[2, 1, "inf"] | float = 2,
 ) -> NDArray[Any]:
     """The vector norm over the given axes, all by default, of order 1, 2 or inf: real, its gradient at zero is zero."""
 

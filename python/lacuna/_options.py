@@ -31,10 +31,10 @@ ORDERINGS = words("lac_ordering", "LAC_ORDER_")
 _KINDS = words("lac_multigrid_kind", "LAC_MULTIGRID_")
 _ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look_every")
 _NUMBERS = ("omega", "block", "degree", "strength", "coarse_rows", "max_levels")
-_COLUMNS = ("null_space", "left_null_space", "near_null", "coordinates")
+COLUMNS = ("null_space", "left_null_space", "near_null", "coordinates")
 _ALL = (
     *("method", "ordering", "pivot_tolerance", "accept_singular", "assume_hermitian", "keep_bytes", "max_bytes"),
-    *_ITERATION, *_NUMBERS, "preconditioner", *_COLUMNS, "progress", "multigrid", "full_precision",
+    *_ITERATION, *_NUMBERS, "preconditioner", *COLUMNS, "progress", "multigrid", "full_precision",
     "accept_unconverged", "low_memory",
 )  # fmt: skip
 # The methods that iterate, or may.
@@ -189,7 +189,7 @@ def chosen(method, ordering):
 def filled(who, ctx, method, ordering, given):
     """(options, what must live as long as their solver) of keywords, while C takes them over."""
     options, asked = chosen(method, ordering)
-    arrays = {name: _columns(name, given.pop(name)) for name in _COLUMNS if given.get(name) is not None}
+    arrays = {name: _columns(name, given.pop(name)) for name in COLUMNS if given.get(name) is not None}
     if given.get("pivot_tolerance") is not None:
         options.pivot_tolerance = _number("pivot_tolerance", given.pop("pivot_tolerance"))
     for name in ("accept_singular", "assume_hermitian", "low_memory"):

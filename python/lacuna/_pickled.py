@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pickles of patterns and maps. Integers are bytes in them: torch.load with weights_only refuses NumPy's arrays."""
+"""Pickles of patterns, maps and solvers. Integers are bytes in them: torch.load with weights_only refuses NumPy's
+arrays."""
 
 import numpy as np
 
@@ -26,6 +27,16 @@ def of_pattern(given):
     return restored_pattern, (
         _packed(offsets), _packed(columns), given.shape, given.width, given.entries, given.blocks,
     )  # fmt: skip
+
+
+def of_solver(given):
+    """The pattern and the options, of which functions and factors are pickled as far as they can be."""
+    return restored_solver, (given.pattern, given._options)
+
+
+def restored_solver(pattern, options):
+    """A solver from its pickle, which the pattern keeps; it is analysed anew."""
+    return pattern.solver(**options)
 
 
 def restored_map(target, outputs):

@@ -6,6 +6,7 @@
     solve_with: a has shape ...        solve: a has shape ...
     iteration.null_space               null_space=
     f64                                float64
+    lac_factor_solve: ... in solve     solve: ...
 """
 
 import re
@@ -42,8 +43,12 @@ def _method(match):
     return kind.capitalize() if name == "create" else f"{kind.capitalize()}.{name}"
 
 
-def spoken(sentence):
-    """A sentence of C as Python says it."""
+def spoken(sentence, trace=""):
+    """A sentence of C as Python says it. What a solver or factor says within an operator, by the chain of functions of
+    the error, the operator says."""
+    operator = re.search(r"\b(\w+)_forward < lac_call_run", trace)
+    if operator:
+        sentence = re.sub(r"^lac_(?:solver|factor)_\w+(?=: )", operator[1], sentence)
     *whos, rest = sentence.split(": ", 2)  # a function, and what it works with
     sentence = ": ".join([*map(said, whos), rest])
     sentence = sentence.replace(", of 1, at the end", ", of 1, at the end: b[..., None]")

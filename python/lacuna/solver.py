@@ -10,7 +10,7 @@ import numpy as np
 from ._core import check, context, ffi, fields, lib, sized, text
 from ._handle import HANDLES, Handle, expect, form
 from ._numpy import BY_CODE, DTYPES, contiguous, promoted
-from ._options import Borrowed, chosen, filled, words
+from ._options import COLUMNS, Borrowed, chosen, filled, words
 from ._progress import Bars, ticking
 from .errors import DtypeError, ShapeError
 from .pattern import Pattern
@@ -50,6 +50,11 @@ def _known(report):
 def _is_numbers(array, shape):
     """Whether C reads the numbers of an array as they lie, and no batch is asked for: the way of most calls."""
     return type(array) is np.ndarray and array.shape == shape and array.flags.c_contiguous
+
+
+def _own(name, value):
+    """An option as it is now: arrays may be written to."""
+    return np.array(promoted("Solver", name, value)) if name in COLUMNS and value is not None else value
 
 
 def _has_bars(held):
@@ -132,11 +137,22 @@ class Solver(Handle):
         if not given:
             options, _name = _DEFAULTS if (method, ordering) == _AUTO else chosen(method, ordering)
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
-            return cls.wrap(out[0])
-        bars = given.get("progress") is True
+            return cls.wrap(out[0])._asked(method, ordering)
+        bars, asked = given.get("progress") is True, {name: _own(name, value) for name, value in given.items()}
         with filled("Solver", ctx, method, ordering, given) as (options, callbacks), ticking("lacuna: analysis", bars):
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
-        return cls.wrap(out[0], callbacks)
+        return cls.wrap(out[0], callbacks)._asked(method, ordering, **asked)
+
+    def _asked(self, method="auto", ordering="auto", **given):
+        """Itself, which remembers its options: those are its pickle."""
+        words = {"method": method, "ordering": ordering}
+        self._set(_options={name: word for name, word in words.items() if word != "auto"} | given)
+        return self
+
+    def __reduce__(self):
+        from ._pickled import of_solver
+
+        return of_solver(self)
 
     def _init(self):
         pattern = HANDLES.get(lib.lac_pattern_id(lib.lac_solver_pattern(self.c))) or self.pattern
@@ -156,7 +172,8 @@ class Solver(Handle):
         expect("covering", target, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
         ctx.check(lib.lac_solver_covering(ctx.c, self.c, target.c, out))
-        return Solver.wrap(out[0], self.held)
+        found = Solver.wrap(out[0], self.held)
+        return found if "_options" in vars(found) else found._asked(**self._options)
 
     @property
     def report(self) -> dict[str, Any]:

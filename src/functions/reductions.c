@@ -83,13 +83,13 @@ LAC_WRITES(prod, AXES,
 }
 
 LAC_WRITES(
-    norm, AXES ", order: 2|1|inf = 2",
+    norm, AXES ", ord: 2|1|inf = 2",
     "The vector norm over the given axes, all by default, of order 1, 2 or inf: real, its gradient at zero is zero.") {
   lac_var (*const by_order[])(lac_tape *, lac_var, int, const int *, bool) = {lac_norm, lac_norm1, lac_norm_inf};
   lac_context *ctx = lac_tape_context(c->tape);
   lac_status status = LAC_OK;
 
-  LAC_CHECK(INT(c, 2) >= 0 && INT(c, 2) < 3, LAC_ERR_ARG, "norm: order %lld is none of 0 (2), 1 (1) and 2 (inf)",
+  LAC_CHECK(INT(c, 2) >= 0 && INT(c, 2) < 3, LAC_ERR_ARG, "norm: ord %lld is none of 0 (2), 1 (1) and 2 (inf)",
             (long long)INT(c, 2));
   c->out[0] = by_order[INT(c, 2)](c->tape, IN(c, 0), OVER(MASK(c)), KEEP(c));
 done:

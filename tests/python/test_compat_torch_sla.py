@@ -100,6 +100,7 @@ def test_backends_are_shown(capsys):
     assert "device    cpu" in capsys.readouterr().out
     assert "pytorch" in sla.get_available_backends() and sla.is_scipy_available() and sla.is_pyamg_available()
     assert sla.is_cudss_available() == torch.cuda.is_available()
+    assert not sla.backends.is_torch_spsolve_available()  # no backend has this name
     assert sla.get_backend_methods("cudss") == ["lu", "cholesky", "ldlt"] and sla.get_default_method("scipy") == "lu"
     assert sla.select_backend(torch.device("cpu")) == "scipy" and sla.select_method("cudss", is_spd=True) == "cholesky"
     assert sla.auto_select_method(10, 10, D, False) == ("scipy", "lu")

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 import lacuna
@@ -145,5 +146,35 @@ def test_patterns_and_maps_are_pickled_and_copy_to_themselves():
     map_ = pattern.transpose()[1]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(map_)).target, map_.target)
     assert copy.deepcopy(pattern) is pattern and copy.copy(pattern) is pattern
-    with pytest.raises(TypeError, match="lacuna.Solver cannot be pickled"):
-        pickle.dumps(pattern.solver())
+    with pytest.raises(TypeError, match="lacuna.Factor cannot be pickled"):
+        pickle.dumps(pattern.solver().factor(np.ones(pattern.nnz)))
+
+
+def apply_identity(x, op):
+    return x
+
+
+def test_a_solver_is_pickled_as_its_pattern_and_options():
+    matrix = sp.csr_array(np.diag([2.0, 2, 2]) + np.eye(3, k=1) + np.eye(3, k=-1))
+    pattern, a = lacuna.from_scipy(matrix)
+    hints = np.arange(3.0)[:, None]
+    for options in (
+        {}, {"method": "lu", "ordering": "natural"}, {"method": "cg", "preconditioner": "jacobi", "rtol": 1e-12},
+        {"method": "cg", "preconditioner": "multigrid", "near_null": hints, "coarse_rows": 2},
+        {"method": "gmres", "preconditioner": apply_identity, "progress": False},
+    ):  # fmt: skip
+        solver = pattern.solver(**options)
+        again = pickle.loads(pickle.dumps(solver))
+        assert again.pattern.same(pattern) and again.report["method"] == solver.report["method"]
+        assert again.report["ordering"] == solver.report["ordering"]
+        np.testing.assert_array_equal(again.factor(a).solve(np.ones(3)), solver.factor(a).solve(np.ones(3)))
+        assert repr(pickle.loads(pickle.dumps(again))) == repr(solver)
+    hints[:] = 7  # what was given then is what is pickled
+    own, kept = pickle.loads(pickle.dumps((pattern, pattern.solver(method="lu"))))
+    assert kept is own.solver(method="lu") and kept.pattern is own  # as patterns keep theirs
+    wider = pickle.loads(pickle.dumps(pattern.solver(method="lu").covering(pattern.union(lacuna.Pattern.eye(3))[0])))
+    assert wider.report["method"] == "lu"
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        pickle.dumps(pattern.solver(method="gmres", preconditioner=lambda x, op: x))
+    with pytest.raises(TypeError, match="lacuna.Factor cannot be pickled"):
+        pickle.dumps(pattern.solver(method="cg", preconditioner=pattern.solver(method="lu").factor(a)))

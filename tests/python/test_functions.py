@@ -46,7 +46,7 @@ X, B = numbers(N, 3), numbers(N * N, 2)
 OF_LINES = lambda f: f(P, A, 0, True, False)  # noqa: E731
 CASES = {
     "neg": lambda f: f(X), "square": lambda f: f(X), "reciprocal": lambda f: f(X),
-    "mean": lambda f: f(X, 0, True), "prod": lambda f: f(X), "norm": lambda f: f(X, -1, order=1),
+    "mean": lambda f: f(X, 0, True), "prod": lambda f: f(X), "norm": lambda f: f(X, -1, ord=1),
     "log_softmax": lambda f: f(100 * X), "concat": lambda f: f([X, X[:2], X[:1]], 0),
     "to_dense": lambda f: f(TALL, numbers(2, TALL.nnz)), "spadd": lambda f: f(P, A, SYMMETRIC, S),
     "mirror": lambda f: f(P, A, "upper", "T"), "hadamard": lambda f: f(P, A, SYMMETRIC, S),

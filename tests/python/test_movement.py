@@ -89,8 +89,8 @@ def test_reductions_are_those_of_numpy(axes, keepdims):
         close(lacuna.cumsum(wide, 1), wide.cumsum(1))
         close(lacuna.cumsum(x, 0, backwards=True), x[::-1].cumsum(0)[::-1])
         close(lacuna.norm(x, axes, keepdims), np.sqrt((abs(x) ** 2).sum(**how)))
-        close(lacuna.norm(x, axes, keepdims, order=1), abs(x).sum(**how))
-        close(lacuna.norm(x, axes, keepdims, order=np.inf), abs(x).max(**how))
+        close(lacuna.norm(x, axes, keepdims, ord=1), abs(x).sum(**how))
+        close(lacuna.norm(x, axes, keepdims, ord=np.inf), abs(x).max(**how))
     for dtype in DTYPES[:2]:
         x = numbers((3, 4, 5), dtype)
         close(lacuna.max(x, axes, keepdims), x.max(**how))
@@ -110,8 +110,8 @@ def test_reductions_at_their_edges():
         lacuna.max(np.ones((2, 0)), 1)
     with pytest.raises(lacuna.DtypeError, match="takes real arrays"):
         lacuna.softmax(np.ones(2, complex))
-    with pytest.raises(lacuna.ArgumentError, match="order is 3"):
-        lacuna.norm(np.ones(2), order=3)
+    with pytest.raises(lacuna.ArgumentError, match="ord is 3"):
+        lacuna.norm(np.ones(2), ord=3)
     with pytest.raises(lacuna.ShapeError, match="comes twice"):
         lacuna.max(np.ones((2, 2)), (1, -1))
 

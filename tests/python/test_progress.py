@@ -88,6 +88,16 @@ def test_a_factorisation_shows_its_seconds(tqdm):
     np.testing.assert_allclose(matrix @ factor.solve(b), b)
 
 
+def test_the_real_tqdm_draws_a_bar(capsys):
+    pytest.importorskip("tqdm.auto", reason="the tqdm package is not here")
+    lacuna.Solver(pattern, "cg", preconditioner="jacobi", rtol=1e-8, progress=True).factor(a).solve(b)
+    out, err = capsys.readouterr()
+    states = [state for state in err.replace("\n", "\r").split("\r") if state.strip()]
+    solves = [state for state in states if state.startswith("lacuna: solve: ")]
+    assert out == "" and "lacuna: factor: " in err and " iterations, residual " in solves[-1]
+    assert solves[-1].rstrip().endswith("|100%") and err.endswith("\n")
+
+
 def test_without_tqdm_it_is_a_line(plain, capsys):
     lacuna.Solver(pattern, "cg", preconditioner="jacobi", progress=True).factor(a).solve(b)
     out, err = capsys.readouterr()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """SparseTensor from and to torch's sparse layouts, dense tensors, SciPy, pictures; predicates of each matrix."""
 
+import sys
+
 import pytest
 import scipy.sparse
 import scipy.sparse.csgraph
@@ -9,6 +11,7 @@ from reference import same
 from sparse_cases import GIVEN, Given, check, check2, differentiates, random
 
 import lacuna
+import lacuna.compat.torch_sla as sla
 from lacuna.torch import SparseTensor
 from lacuna.torch.sparse import stack
 
@@ -360,17 +363,40 @@ def test_scipy_there_and_back():
     assert given.tensor().numpy().shape == (5, 5)
 
 
-def test_spy_draws_or_says_what_is_missing(tmp_path):
-    try:
-        import matplotlib
+def test_spy_says_what_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)  # as if it were not installed
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        GIVEN["square"].tensor().spy()
 
-        matplotlib.use("Agg")
-    except ImportError:
-        with pytest.raises(ImportError, match="pip install matplotlib"):
-            GIVEN["square"].tensor().spy()
-        return
-    axes = GIVEN["blocks"].tensor().spy(save_path=tmp_path / "spy.png", title="blocks")
-    assert (tmp_path / "spy.png").exists() and axes.get_title() == "blocks"
+
+@pytest.fixture
+def pyplot():
+    pytest.importorskip("matplotlib", reason="matplotlib is not here").use("Agg")
+    import matplotlib.pyplot
+
+    yield matplotlib.pyplot
+    matplotlib.pyplot.close("all")
+
+
+def test_spy_draws_each_entry_at_its_place(pyplot, tmp_path):
+    a = GIVEN["batched"].tensor()
+    axes = a.spy(1, cmap="gray")
+    (points,) = axes.collections
+    drawn = {tuple(place): number for place, number in zip(points.get_offsets().tolist(), points.get_array())}
+    dense = a.to_dense()[1].abs()
+    assert len(drawn) == a.pattern.nnz and axes.yaxis_inverted() and points.get_cmap().name == "gray"
+    assert all(number == pytest.approx(dense[int(row), int(column)].item()) for (column, row), number in drawn.items())
+    assert axes.get_title() == f"5 x 5, nnz={a.pattern.nnz}" and len(axes.figure.axes) == 2  # one is the colour bar
+    own = pyplot.subplots()[1]
+    assert GIVEN["complex"].tensor().spy(ax=own, show_colorbar=False) is own and len(own.figure.axes) == 1
+    GIVEN["blocks"].tensor().spy(save_path=tmp_path / "spy.png", title="blocks", dpi=40)
+    assert pyplot.imread(tmp_path / "spy.png").ndim == 3 and pyplot.gca().figure.axes[0].get_title() == "blocks"
+
+
+def test_spy_with_the_words_of_torch_sla(pyplot):
+    axes = sla.SparseTensor.of(GIVEN["square"].tensor()).spy(figsize=(3, 2), grid_color="red", show_colorbar=False)
+    assert axes.figure.get_size_inches().tolist() == [3, 2]
+    assert {line.get_color() for line in axes.get_xgridlines()} == {"red"}
 
 
 # -- predicates -------------------------------------------------------------------------------------------------------

@@ -159,10 +159,25 @@ def test_torchs_functions_take_sparse_tensors():
     with pytest.raises(lacuna.ArgumentError, match="of all its numbers"):
         torch.norm(a, p=1)
     assert torch.equal(a, a) and torch.equal(torch.gt(torch.tensor(0), a).values, (a < 0).values)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="takes no sparse tensors; A.to_dense"):
         torch.fft.fft(a)
     with pytest.raises(lacuna.ArgumentError, match="first argument"):
         torch.pow(dense, a)
+
+
+def test_norms_by_torch_linalg():
+    for name in ("square", "batched", "complex"):
+        a, dense = GIVEN[name].tensor(), GIVEN[name].dense()
+        same(torch.linalg.norm(a), torch.linalg.norm(dense))
+        for ord in ("fro", 1, 2, float("inf")):
+            same(torch.linalg.matrix_norm(a, ord), torch.linalg.matrix_norm(dense, ord))
+            same(torch.linalg.norm(a, ord, dim=(-2, -1)), torch.linalg.norm(dense, ord, dim=(-2, -1)))
+    same(torch.linalg.norm(GIVEN["square"].tensor(), 1), torch.linalg.norm(GIVEN["square"].dense(), 1))
+    for refused in (lambda a: torch.linalg.norm(a, dim=(-1, -2)), lambda a: torch.linalg.matrix_norm(a, keepdim=True)):
+        with pytest.raises(lacuna.ArgumentError, match="of each matrix"):
+            refused(GIVEN["square"].tensor())
+    with pytest.raises(lacuna.ShapeError, match="A.norm"):
+        torch.linalg.norm(GIVEN["batched"].tensor(), 1)
 
 
 @pytest.mark.parametrize("call", [

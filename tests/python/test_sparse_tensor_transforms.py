@@ -6,6 +6,7 @@ import io
 import multiprocessing
 import pickle
 
+import numpy as np
 import pytest
 import torch
 from one_graph import ONE_GRAPH, counts_graphs, exports
@@ -311,10 +312,42 @@ def test_files(name, tmp_path):
 
 def test_files_of_short_numbers(tmp_path):
     a = GIVEN["square"].tensor()
-    a.half().save(tmp_path / "a.safetensors")
-    assert SparseTensor.load(tmp_path / "a.safetensors").dtype == torch.float16
-    with pytest.raises(lacuna.DtypeError, match="A.float()"):
-        a.bfloat16().save(tmp_path / "a.safetensors")
+    for dtype in (torch.float16, torch.bfloat16):
+        short = a.to(dtype)
+        short.save(tmp_path / "a.safetensors")
+        back = SparseTensor.load(tmp_path / "a.safetensors")
+        assert back.dtype == dtype and torch.equal(back.values, short.values)
+        wide = lacuna.load_safetensors(tmp_path / "a.safetensors")["values"]
+        assert wide.dtype == (np.float16 if dtype == torch.float16 else np.float32)
+        same(torch.from_numpy(wide).double(), short.values.double())
+        short.save(tmp_path / "a.mtx")
+        assert torch.equal(SparseTensor.load(tmp_path / "a.mtx", dtype=dtype).to_dense(), short.to_dense())
+
+
+def test_sparse_tensors_by_the_safetensors_package(tmp_path):
+    package = pytest.importorskip("safetensors.torch", reason="the safetensors package is not here")
+    path, again = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
+    for dtype in (torch.float64, torch.complex64, torch.float16, torch.bfloat16):
+        values = torch.tensor([1.5, -2, 3e-3], dtype=dtype)
+        A = SparseTensor(values, [1, 0, 1], [0, 0, 1], (2, 2))
+        A.save(path, {"by": "us"})
+        parts = package.load_file(path)
+        assert parts["values"].dtype == dtype and torch.equal(parts["values"], values)
+        assert parts["row_indices"].tolist() == [1, 0, 1] and parts["shape"].tolist() == [2, 2]
+        package.save_file(parts, again)
+        back = SparseTensor.load(again)
+        assert torch.equal(back.values, values) and torch.equal(back.to_dense(), A.to_dense())
+
+
+def test_bfloat16_is_float32_in_numpy(tmp_path):
+    package = pytest.importorskip("safetensors.torch", reason="the safetensors package is not here")
+    numbers = torch.tensor([1.5, -2, 3e-3, float("inf"), -0.0, 1e-40, 3e38], dtype=torch.bfloat16)
+    package.save_file({"x": numbers, "f8": torch.ones(2).to(torch.float8_e4m3fn)}, tmp_path / "x.safetensors")
+    with pytest.raises(lacuna.DtypeError, match="'f8' has the dtype F8_E4M3, which NumPy does not have"):
+        lacuna.load_safetensors(tmp_path / "x.safetensors")
+    package.save_file({"x": numbers}, tmp_path / "x.safetensors")
+    found = lacuna.load_safetensors(tmp_path / "x.safetensors")["x"]
+    assert found.dtype == np.float32 and torch.equal(torch.from_numpy(found), numbers.float())
 
 
 def test_files_of_patterns(tmp_path):

@@ -44,6 +44,17 @@ def test_sentences_of_c_are_said_in_python(sentence, said):
     assert spoken(sentence) == said
 
 
+def test_an_operator_says_what_fails_within_it():
+    singular = lacuna.Matrix.from_coo([1.0, 1, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1], (2, 2))
+    assert told(lacuna.solve, singular, [1.0, 2]).startswith("solve: the matrix is singular")
+    assert told(singular.solve, [1.0, 2]).startswith("solve: the matrix is singular")
+    assert told(lacuna.logdet, singular).startswith("logdet: the matrix is singular")
+    assert told(singular.factor).startswith("Solver.factor: the matrix is singular")
+    start = torch.full((N,), torch.nan, dtype=torch.float64)
+    A = lt.SparseTensor.from_pattern(pattern, torch.tensor(a))
+    assert told(A.solve, torch.tensor(b), method="gmres", x0=start).startswith("solve: did not reach the tolerance")
+
+
 def test_errors_have_no_words_of_c():
     sentences = [
         told(lacuna.solve, lacuna.Solver(pattern, method="cholesky"), a, b),

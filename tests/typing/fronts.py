@@ -36,6 +36,10 @@ number: float = lacuna.spmm(pattern, values, b)  # type: ignore[assignment]
 tensor = torch.ones(2)
 lt.spmm(pattern, tensor, tensor, op="T")
 lt.spmm(pattern, tensor, tensor, op="C")  # type: ignore[call-overload]
+tensor = lt.sum(tensor, dim=0, keepdim=True)
+tensor = lt.slice(lt.norm(tensor, dim=0, ord=1), dim=0, begin=1)
+lt.sum(tensor, axis=0)  # type: ignore[call-arg]
+lacuna.sum(b, dim=0)  # type: ignore[call-arg]
 lt.no_such_function(tensor)  # type: ignore[attr-defined]
 
 triple: tuple[lacuna.Pattern, lacuna.Map] = pattern.transpose()
@@ -53,7 +57,7 @@ column: lacuna.Map = read.col_map()
 lacuna.save_safetensors(7, {"a": numbers})  # type: ignore[arg-type]
 one: lacuna.Pattern = pattern.transpose()  # type: ignore[assignment]
 
-A = lt.SparseTensor(tensor, tensor, tensor, (2, 2))
+A = lt.SparseTensor(tensor, [0, 1], np.array([1, 0]), (2, 2))
 B: lt.SparseTensor = (A + A.T) * 2.0
 x: torch.Tensor = A.solve(tensor, method="cg", rtol=1e-9)
 y, info = A.solve(tensor, return_info=True)
@@ -61,12 +65,21 @@ converged: bool = info.converged
 x = lt.solve(A, tensor, op="T")
 x = lt.spgemm(A, pattern, tensor)
 factors: lt.Factorization = A.lu()
+factor = factors.factor
+B.backward(A.with_values(tensor))
+x = A.sum()
+C: lt.SparseTensor = A.sum(dim=0)  # of a batch
+x = A + torch.ones(2, 2)
+C = 1j * A + A @ A
+x, residual = A.lstsq(tensor, residual=True)
+sizes: list[bool] = lt.SparseTensorList([A]).equal([B])
 dets: list[torch.Tensor] = lt.SparseTensorList([A, B]).det()
 lt.nn.SparseLinear(A, bias=False)
+A.backward("ones")  # type: ignore[arg-type]
 A.no_such_method()  # type: ignore[attr-defined]
 A.solve(tensor, rtol="small")  # type: ignore[call-overload]
 A.sum(dim="rows")  # type: ignore[arg-type]
-C: lt.SparseTensor = A.lu()  # type: ignore[assignment]
+C = A.lu()  # type: ignore[assignment]
 
 found, ended = ls.cg(object(), b, rtol=1e-9)
 code: int = ended
@@ -81,6 +94,11 @@ problem: problems.SparseProblem = problems.poisson_2d(m=7)
 z = tsgu.sparse_generic_solve(tensor, tensor, solve=None)
 low, high = tsgu.utils.random_sparse.make_spd_sparse(3, torch.sparse_coo, torch.float64, torch.int64, "cpu")
 N: numml.SparseCSRTensor = numml.eye(3, k=1)
+batch: torch.Tensor = sla.ParallelBatchSolver(tensor, tensor, (2, 2)).solve(tensor, tensor, maxiter=9)
+config: sla.SolverConfig = sla.SolverConfig.spd().direct().replace(atol=1e-9)
+z = N.row_sum() + problem.matvec(tensor)
+config.high_accuracy(steps=9)  # type: ignore[call-arg]
+sla.ParallelBatchSolver(tensor, tensor, 2)  # type: ignore[arg-type]
 sla.spsolve(tensor, tensor, tensor, (2, 2), tensor, atol="small")  # type: ignore[arg-type]
 problems.poisson_2d(size=7)  # type: ignore[call-arg]
 tsgu.sparse_logsumexp(tensor, dim="rows")  # type: ignore[arg-type]

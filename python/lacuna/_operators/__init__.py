@@ -63,6 +63,12 @@ def _code(scoped, renamed):
     return compile(text, "<lacuna functions>", "exec")
 
 
+def _rename(function, names):
+    """Parameters of a function that is written by hand, by their names in a front end."""
+    code = function.__code__
+    function.__code__ = code.replace(co_varnames=tuple([names.get(name, name) for name in code.co_varnames]))
+
+
 def of(module, package):
     """Every operator and function as a function of a package, by name, over the module of a front end (front.scope)."""
     front, space = scope(module, getattr(module, "resolve", resolve)), {"__name__": __name__}
@@ -76,6 +82,7 @@ def of(module, package):
     table.update({function.__name__: function for function in names.functions(front, table)})
     table["cast"].__doc__ = written(rows["cast"][1], {}, rows["cast"][3])
     table["apply"] = _by_name(front)
+    _rename(table["slice"], dict(module.RENAMED))
     for function in table.values():  # where users find it: for help, messages and pickles
         function.__module__, function.__qualname__ = package, function.__name__
     return {name: function for name, function in table.items() if name not in _INSIDE}

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names that stand for what Lacuna does not have yet: they are there, and say so when they are used."""
 
+from typing import Any, NoReturn
+
 
 def later(name, what):
     """A function, or a method, that raises NotImplementedError with the name and what it belongs to."""
 
-    def refused(*_arguments, **_options):
+    def refused(*_arguments: Any, **_options: Any) -> NoReturn:
         raise NotImplementedError(f"{name}: Lacuna does not have {what} yet")
 
     refused.__name__ = refused.__qualname__ = name

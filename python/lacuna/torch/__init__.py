@@ -19,9 +19,8 @@ import _codecs
 
 import torch as _torch
 
-from .. import _operators
+from .. import _operators, _pickled
 from .._derived import kept_or_made as _kept_or_made
-from .._pickled import restored_map as _restored_map, restored_pattern as _restored_pattern
 from . import _errors, _private  # noqa: F401
 from ._called import lanczos, solve_operator  # noqa: F401
 from ._tensors import synchronize  # noqa: F401
@@ -34,7 +33,8 @@ else:
 for _constant in (_operators.resolve, _kept_or_made, *_operators.CONSTANT):
     _torch.compiler.assume_constant_result(_constant)
 # For torch.load with weights_only, which since torch 2.5 takes bytes, as old protocols write them, by itself.
-_torch.serialization.add_safe_globals([_restored_map, _restored_pattern, _codecs.encode])
+_torch.serialization.add_safe_globals([_pickled.restored_map, _pickled.restored_pattern, _pickled.restored_solver])
+_torch.serialization.add_safe_globals([_codecs.encode])
 from ._made import *  # noqa: E402, F403
 from . import nn  # noqa: E402, F401
 from .sparse import Factorization, SolveInfo, SparseTensor, SparseTensorList  # noqa: E402, F401

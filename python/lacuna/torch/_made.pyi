@@ -114,7 +114,7 @@ def compare(
 ) -> torch.Tensor:
     """1 where x and y stand in the relation, else 0, in their dtype."""
 
-def concat(arrays: Sequence[torch.Tensor], axis: int = 0) -> torch.Tensor:
+def concat(arrays: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     """Arrays behind each other along an axis; axes before it broadcast."""
 
 def conj(x: torch.Tensor) -> torch.Tensor:
@@ -123,7 +123,7 @@ def conj(x: torch.Tensor) -> torch.Tensor:
 def cos(x: torch.Tensor) -> torch.Tensor:
     """The cosine."""
 
-def cumsum(x: torch.Tensor, axis: int = -1, backwards: bool = False) -> torch.Tensor:
+def cumsum(x: torch.Tensor, dim: int = -1, backwards: bool = False) -> torch.Tensor:
     """Running sums along an axis, from its first place on, or from its last."""
 
 @overload
@@ -407,7 +407,7 @@ def log(x: torch.Tensor) -> torch.Tensor:
 def log1p(x: torch.Tensor) -> torch.Tensor:
     """log(1 + x), exact for small x, of reals."""
 
-def log_softmax(x: torch.Tensor, axis: int | Sequence[int] | None = -1) -> torch.Tensor:
+def log_softmax(x: torch.Tensor, dim: int | Sequence[int] | None = -1) -> torch.Tensor:
     """log(softmax(x)) = y - logsumexp(y) for y = x - max(x), which loses no digits however large x is."""
 
 @overload
@@ -438,7 +438,7 @@ def logdet_estimate(
     seed: int = 0,
 ) -> torch.Tensor: ...
 
-def logsumexp(x: torch.Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
+def logsumexp(x: torch.Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> torch.Tensor:
     """log(sum(exp(x))) over the given axes, of reals, without overflow; all -inf gives -inf, with a gradient of
     zero."""
 
@@ -528,13 +528,13 @@ def matrix_norm(
     steps: int = 0,
 ) -> torch.Tensor: ...
 
-def max(x: torch.Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
+def max(x: torch.Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> torch.Tensor:
     """The largest number over the given axes, of reals; ties share the gradient evenly, NaN is handed on."""
 
-def mean(x: torch.Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
+def mean(x: torch.Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> torch.Tensor:
     """The mean over the given axes, all by default; NaN of no numbers."""
 
-def min(x: torch.Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
+def min(x: torch.Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> torch.Tensor:
     """The smallest number over the given axes, of reals; ties share the gradient evenly, NaN is handed on."""
 
 @overload
@@ -562,9 +562,9 @@ def neg(x: torch.Tensor) -> torch.Tensor:
 
 def norm(
     x: torch.Tensor,
-    axis: int | Sequence[int] | None = None,
-    keepdims: bool = False,
-    order: Literal[2, 1, "inf"] | float = 2,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    ord: Literal[2, 1, "inf"] | float = 2,
 ) -> torch.Tensor:
     """The vector norm over the given axes, all by default, of order 1, 2 or inf: real, its gradient at zero is zero."""
 
@@ -578,7 +578,7 @@ def probes(like: torch.Tensor, rows: int, count: int, seed: int = 0) -> torch.Te
     """Signs at random in the dtype, and on the device, of the array `like`: the same for the same seed, and more
     columns leave the first ones as they are."""
 
-def prod(x: torch.Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
+def prod(x: torch.Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> torch.Tensor:
     """The product over the given axes, all by default, pair by pair: exact with zeros; 1 of no numbers."""
 
 @overload
@@ -746,13 +746,7 @@ def sign(x: torch.Tensor) -> torch.Tensor:
 def sin(x: torch.Tensor) -> torch.Tensor:
     """The sine."""
 
-def slice(
-    x: torch.Tensor,
-    axis: int,
-    begin: int | None = None,
-    end: int | None = None,
-    step: int = 1,
-) -> torch.Tensor:
+def slice(x: torch.Tensor, dim: int, begin: int | None = None, end: int | None = None, step: int = 1) -> torch.Tensor:
     """x[begin:end:step] along an axis, with NumPy's meaning of negative and missing ends; the step is positive."""
 
 @overload
@@ -762,7 +756,7 @@ def slogdet(solver: Pattern | Solver | Factor, a: torch.Tensor) -> torch.Tensor:
 @overload
 def slogdet(solver: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
 
-def softmax(x: torch.Tensor, axis: int | Sequence[int] | None = -1) -> torch.Tensor:
+def softmax(x: torch.Tensor, dim: int | Sequence[int] | None = -1) -> torch.Tensor:
     """exp(x) / sum(exp(x)), the sum over the given axes, of reals; 0 where all are -inf."""
 
 def softplus(x: torch.Tensor) -> torch.Tensor:
@@ -819,7 +813,7 @@ def spadd(
 def sparse_bidir_logsumexp(
     pattern: Pattern,
     a: torch.Tensor,
-    keepdims: bool = False,
+    keepdim: bool = False,
     include_zeros: bool = True,
     output_layout: Literal["tuple", "padded"] = "tuple",
 ) -> torch.Tensor:
@@ -828,7 +822,7 @@ def sparse_bidir_logsumexp(
 @overload
 def sparse_bidir_logsumexp(
     pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
-    keepdims: bool = False,
+    keepdim: bool = False,
     include_zeros: bool = True,
     output_layout: Literal["tuple", "padded"] = "tuple",
 ) -> torch.Tensor: ...
@@ -837,8 +831,8 @@ def sparse_bidir_logsumexp(
 def sparse_logsumexp(
     pattern: Pattern,
     a: torch.Tensor,
-    axis: Literal[0, 1, -2, -1] | float,
-    keepdims: bool = False,
+    dim: Literal[0, 1, -2, -1] | float,
+    keepdim: bool = False,
     include_zeros: bool = True,
 ) -> torch.Tensor:
     """log of the sum of exp of each row (axis 1) or column (axis 0), the reduced dimension kept with size 1 if asked.
@@ -847,8 +841,8 @@ def sparse_logsumexp(
 @overload
 def sparse_logsumexp(
     pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
-    axis: Literal[0, 1, -2, -1] | float,
-    keepdims: bool = False,
+    dim: Literal[0, 1, -2, -1] | float,
+    keepdim: bool = False,
     include_zeros: bool = True,
 ) -> torch.Tensor: ...
 
@@ -856,8 +850,8 @@ def sparse_logsumexp(
 def sparse_max(
     pattern: Pattern,
     a: torch.Tensor,
-    axis: Literal[0, 1, -2, -1] | float,
-    keepdims: bool = False,
+    dim: Literal[0, 1, -2, -1] | float,
+    keepdim: bool = False,
     include_zeros: bool = True,
     extreme: Literal["largest", "smallest"] = "largest",
 ) -> torch.Tensor:
@@ -866,8 +860,8 @@ def sparse_max(
 @overload
 def sparse_max(
     pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
-    axis: Literal[0, 1, -2, -1] | float,
-    keepdims: bool = False,
+    dim: Literal[0, 1, -2, -1] | float,
+    keepdim: bool = False,
     include_zeros: bool = True,
     extreme: Literal["largest", "smallest"] = "largest",
 ) -> torch.Tensor: ...
@@ -876,8 +870,8 @@ def sparse_max(
 def sparse_min(
     pattern: Pattern,
     a: torch.Tensor,
-    axis: Literal[0, 1, -2, -1] | float,
-    keepdims: bool = False,
+    dim: Literal[0, 1, -2, -1] | float,
+    keepdim: bool = False,
     include_zeros: bool = True,
 ) -> torch.Tensor:
     """The smallest number of each row (axis 1) or column (axis 0); ties share the gradient."""
@@ -885,8 +879,8 @@ def sparse_min(
 @overload
 def sparse_min(
     pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
-    axis: Literal[0, 1, -2, -1] | float,
-    keepdims: bool = False,
+    dim: Literal[0, 1, -2, -1] | float,
+    keepdim: bool = False,
     include_zeros: bool = True,
 ) -> torch.Tensor: ...
 
@@ -894,7 +888,7 @@ def sparse_min(
 def sparse_softmax(
     pattern: Pattern,
     a: torch.Tensor,
-    axis: Literal[0, 1, -2, -1] | float,
+    dim: Literal[0, 1, -2, -1] | float,
     include_zeros: bool = False,
 ) -> torch.Tensor:
     """The weights exp(a) / sum of the stored entries of each row (axis 1) or column (axis 0)."""
@@ -902,7 +896,7 @@ def sparse_softmax(
 @overload
 def sparse_softmax(
     pattern: SparseTensor | torch.Tensor | Matrix | _Matrix,
-    axis: Literal[0, 1, -2, -1] | float,
+    dim: Literal[0, 1, -2, -1] | float,
     include_zeros: bool = False,
 ) -> torch.Tensor: ...
 
@@ -943,7 +937,7 @@ def square(x: torch.Tensor) -> torch.Tensor:
 def sub(x: torch.Tensor | float, y: torch.Tensor | float) -> torch.Tensor:
     """x - y."""
 
-def sum(x: torch.Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
+def sum(x: torch.Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> torch.Tensor:
     """The sum over the given axes, all by default."""
 
 def tanh(x: torch.Tensor) -> torch.Tensor:

@@ -15,6 +15,8 @@ import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from .sparse import SparseCSRTensor
+
 
 def _propagated(A, X, normalize):
     """S X, or A X where it is not normalised."""
@@ -41,21 +43,21 @@ class _Convolution(torch.nn.Module):
 class GCNConv(_Convolution):
     """One step to neighbours, of node features X [nodes, in_channels]."""
 
-    def __init__(self, in_channels, out_channels, normalize=True):
+    def __init__(self, in_channels: int, out_channels: int, normalize: bool = True) -> None:
         super().__init__((in_channels,), out_channels, normalize)
 
-    def forward(self, A, X):
+    def forward(self, A: SparseCSRTensor, X: Tensor) -> Tensor:
         return _propagated(A, _columns(X) @ self.weights, self.normalize) + self.bias
 
 
 class TAGConv(_Convolution):
     """k steps to neighbours with weights of their own."""
 
-    def __init__(self, in_channels, out_channels, k=2, normalize=True):
+    def __init__(self, in_channels: int, out_channels: int, k: int = 2, normalize: bool = True) -> None:
         super().__init__((k, in_channels), out_channels, normalize)
         self.k = k
 
-    def forward(self, A, X):
+    def forward(self, A: SparseCSRTensor, X: Tensor) -> Tensor:
         X, made = _columns(X), self.bias
         for weights in self.weights:
             X = _propagated(A, X, self.normalize)
@@ -66,22 +68,22 @@ class TAGConv(_Convolution):
 class SeqWrapper(torch.nn.Module):
     """A module of X alone, as a layer between those of A and X."""
 
-    def __init__(self, module):
+    def __init__(self, module: torch.nn.Module) -> None:
         super().__init__()
         self.module = module
 
-    def forward(self, A, X):
+    def forward(self, A: SparseCSRTensor, X: Tensor) -> Tensor:
         return self.module(X)
 
 
 class Sequential(torch.nn.Module):
     """Layers of (A, X), one after the other."""
 
-    def __init__(self, *layers):
+    def __init__(self, *layers: torch.nn.Module) -> None:
         super().__init__()
         self.modlist = torch.nn.ModuleList(layers)
 
-    def forward(self, A, X):
+    def forward(self, A: SparseCSRTensor, X: Tensor) -> Tensor:
         return functools.reduce(lambda made, layer: layer(A, made), self.modlist, X).squeeze()
 
 

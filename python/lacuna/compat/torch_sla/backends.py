@@ -30,7 +30,7 @@ _ON_CUDA = ("cudss", "amgx")
 
 
 def _is_here(name):
-    return name not in _ON_CUDA or torch.cuda.is_available()
+    return name in BACKEND_METHODS and (name not in _ON_CUDA or torch.cuda.is_available())
 
 
 def get_available_backends() -> list[str]:

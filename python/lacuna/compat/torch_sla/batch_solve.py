@@ -61,7 +61,10 @@ def spsolve_batch_coo_different_layout(
 class ParallelBatchSolver:
     """Systems on one pattern, which is analysed when the solver is made."""
 
-    def __init__(self, row, col, shape, method="auto", device=None):
+    def __init__(
+        self, row: Tensor, col: Tensor, shape: Sequence[int], method: str = "auto",
+        device: torch.device | str | None = None,
+    ) -> None:  # fmt: skip
         self.row, self.col, self.shape, self.method, self.device = row, col, tuple(shape), method, device
         ones = torch.ones(row.shape, dtype=torch.float64, device=device)
         options = native(method=method)
@@ -69,7 +72,9 @@ class ParallelBatchSolver:
         if "method" in options:
             self.template.solver(**options)
 
-    def solve(self, val_batch, b_batch, atol=None, maxiter=None):
+    def solve(
+        self, val_batch: Tensor, b_batch: Tensor, atol: float | None = None, maxiter: int | None = None
+    ) -> Tensor:
         """x [B, m] of values [B, nnz] and b [B, m] or [B, m, K]."""
         A = self.template.with_values(val_batch)
         return solved(A, b_batch, method=self.method, atol=atol, maxiter=maxiter)

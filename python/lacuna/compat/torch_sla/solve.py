@@ -39,10 +39,10 @@ class PreconditionerConfig:
     amg_coarsening: str = "classical"
 
     @classmethod
-    def from_string(cls, kind):
+    def from_string(cls, kind: str) -> PreconditionerConfig:
         return cls(kind)
 
-    def options(self):
+    def options(self) -> dict[str, Any]:
         """As options of lacuna.Solver."""
         found = {"preconditioner": word("solve: preconditioner", self.kind, PRECONDITIONERS)}
         if found["preconditioner"] == "multigrid":
@@ -71,47 +71,47 @@ class SolverConfig(Scoped):
     damp: float | None = None
 
     @staticmethod
-    def spd():
+    def spd() -> SolverConfig:
         """For symmetric positive definite matrices."""
         return SolverConfig(matrix_type="spd")
 
     @staticmethod
-    def general():
+    def general() -> SolverConfig:
         """For matrices of which nothing is known."""
         return SolverConfig(matrix_type="general")
 
     @staticmethod
-    def indefinite():
+    def indefinite() -> SolverConfig:
         """For symmetric matrices that are not definite."""
         return SolverConfig(matrix_type="symmetric")
 
     @staticmethod
-    def convection_diffusion():
+    def convection_diffusion() -> SolverConfig:
         """For nonsymmetric matrices of transport: GMRES where it iterates."""
         return SolverConfig(matrix_type="general", method="gmres", preconditioner="ilu0")
 
     @staticmethod
-    def auto(A, *, device=None, size_hint=None):
+    def auto(A: SparseTensor, *, device: Any = None, size_hint: Any = None) -> SolverConfig:
         """For this matrix: what its values say."""
         return SolverConfig(matrix_type=A.detect_matrix_type())
 
-    def gpu(self):
+    def gpu(self) -> SolverConfig:
         """The same: it is computed where the tensors lie."""
         return self
 
     cpu = gpu
 
-    def direct(self):
+    def direct(self) -> SolverConfig:
         """By a factorisation that fits the kind of matrix."""
         method = {"spd": "cholesky", "hpd": "cholesky", "symmetric": "ldlt"}.get(self.matrix_type, "lu")
         return self.replace(method=method, preconditioner=None)
 
-    def iterative(self):
+    def iterative(self) -> SolverConfig:
         """By an iteration that fits the kind of matrix."""
         fitting = word("SolverConfig.iterative: matrix_type", self.matrix_type or "general", _FITTING)
         return self.replace(method=self.method if self.method in ITERATIVE else fitting)
 
-    def high_accuracy(self, *, atol=1e-12, rtol=1e-10, maxiter=5000):
+    def high_accuracy(self, *, atol: float = 1e-12, rtol: float = 1e-10, maxiter: int = 5000) -> SolverConfig:
         """The same to smaller residuals."""
         return self.replace(atol=atol, rtol=rtol, maxiter=maxiter)
 

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_sla.sparse_tensor: lacuna.torch.SparseTensor with the peer's signatures."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
+from torch import Tensor
 
 import lacuna.torch as lt
 from lacuna import Pattern
@@ -14,6 +19,7 @@ from .._later import later
 from .det import logdet
 from .solve import SolverConfig, solved
 
+_Axis = int | Sequence[int] | None
 _FORESEEN = 8  # bytes of a number in reports of what is foreseen
 _SPECTRA, _NONLINEAR, _DISTRIBUTED = "eigenvalues and singular values", "nonlinear solves", "distributed matrices"
 
@@ -22,11 +28,11 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
     """lacuna.torch.SparseTensor, whose docstring says what it is, with torch_sla's options and words. T and H are both
     properties and, as there, methods."""
 
-    def __call__(self):
+    def __call__(self) -> SparseTensor:
         return self  # A.T() is A.T
 
     @classmethod
-    def diag(cls, values, device=None, offset=0):
+    def diag(cls, values: Tensor, device: torch.device | str | None = None, offset: int = 0) -> SparseTensor:
         """The square matrix with these values on a diagonal."""
         return super().diag(values.to(device), offset)
 
@@ -35,21 +41,24 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
 
     # -- solves ---------------------------------------------------------------------------------------------------
 
-    def solve(self, b, backend=None, method=None, atol=None, maxiter=None, tol=None, verbose=None, **more):
+    def solve(
+        self, b: Tensor, backend: str | None = None, method: str | None = None, atol: float | None = None,
+        maxiter: int | None = None, tol: float | None = None, verbose: bool | None = None, **more: Any,
+    ) -> Any:  # fmt: skip
         """x with A x = b: vectors [*batch, n] or columns [*batch, n, k]. tol bounds |b - A x| / |b|; further options
         are those of torch_sla.solve."""
         given = dict(backend=backend, method=method, atol=atol, maxiter=maxiter, rtol=tol, verbose=verbose)
         return solved(self, b, **SolverConfig.merged({**given, **more}))
 
-    def det(self):
+    def det(self) -> Tensor:
         """det A of each matrix."""
         return super().det()
 
-    def logdet(self, **options):
+    def logdet(self, **options: Any) -> Tensor:
         """log|det A| of each matrix, exact unless method="hutchinson"; options are those of DetConfig."""
         return logdet(self, **options)
 
-    def condition_number(self, ord=2):
+    def condition_number(self, ord: float | str = 2) -> Tensor:
         """An estimate of norm(A, ord) norm(inv(A), ord) for ord=1 and infinity; ord=2 belongs to singular values."""
         if ord not in (1, math.inf, "inf"):
             return later("condition_number(ord != 1)", _SPECTRA)()
@@ -57,37 +66,41 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
 
     # -- reductions: of stored values, as the peer documents them -------------------------------------------------
 
-    def sum(self, axis=None, keepdim=False):
+    def sum(self, axis: _Axis = None, keepdim: bool = False) -> Any:
         """The sum over dimensions of shape."""
         return super().sum(axis, keepdim)
 
-    def mean(self, axis=None, keepdim=False, include_zeros=False):
+    def mean(self, axis: _Axis = None, keepdim: bool = False, include_zeros: bool = False) -> Any:
         """The mean of stored values over dimensions of shape, of each matrix for itself."""
         return super().mean(axis, keepdim, include_zeros)
 
-    def prod(self, axis=None, keepdim=False, include_zeros=False):
+    def prod(self, axis: _Axis = None, keepdim: bool = False, include_zeros: bool = False) -> Any:
         """The product of stored values over dimensions of shape."""
         return super().prod(axis, keepdim, include_zeros)
 
-    def max(self, axis=None, keepdim=False, include_zeros=False):
+    def max(self, axis: _Axis = None, keepdim: bool = False, include_zeros: bool = False) -> Any:
         """The largest stored value over dimensions of shape."""
         return super().max(axis, keepdim, include_zeros)
 
-    def min(self, axis=None, keepdim=False, include_zeros=False):
+    def min(self, axis: _Axis = None, keepdim: bool = False, include_zeros: bool = False) -> Any:
         """The smallest stored value over dimensions of shape."""
         return super().min(axis, keepdim, include_zeros)
 
     # -- predicates -----------------------------------------------------------------------------------------------
 
-    def is_symmetric(self, atol=0.0, rtol=None, force_recompute=False):
+    def is_symmetric(
+        self, atol: float = 0.0, rtol: float | None = None, force_recompute: bool = False
+    ) -> bool | Tensor:
         """Whether each matrix is symmetric, within 8 roundings unless rtol says otherwise; never remembered."""
         return super().is_symmetric(rtol, atol)
 
-    def is_hermitian(self, atol=0.0, rtol=None, force_recompute=False):
+    def is_hermitian(
+        self, atol: float = 0.0, rtol: float | None = None, force_recompute: bool = False
+    ) -> bool | Tensor:
         """Whether each matrix is Hermitian, as is_symmetric."""
         return super().is_hermitian(rtol, atol)
 
-    def is_positive_definite(self, method="cholesky", force_recompute=False):
+    def is_positive_definite(self, method: str = "cholesky", force_recompute: bool = False) -> bool | Tensor:
         """Whether each matrix is Hermitian positive definite. It is tried out by a factorisation, whatever the
         method."""
         if method not in ("gershgorin", "cholesky", "eigenvalue"):
@@ -95,14 +108,14 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
                                 "'cholesky', 'eigenvalue'")  # fmt: skip
         return super().is_positive_definite()
 
-    def detect_matrix_type(self):
+    def detect_matrix_type(self) -> str:
         """ "spd", "hpd", "symmetric", "hermitian" or "general": what all matrices of a batch are."""
         names = ("hpd", "hermitian") if self.is_complex() else ("spd", "symmetric")
         if not self.is_hermitian().all():
             return "general"
         return names[0] if self.is_positive_definite().all() else names[1]
 
-    def to_connected_components(self):
+    def to_connected_components(self) -> SparseTensorList:
         """The matrices of the components, as a SparseTensorList."""
         return SparseTensorList(super().to_connected_components())
 
@@ -111,20 +124,23 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
     def _item(self, batch_idx):
         return self if batch_idx is None else self.with_values(self.values[batch_idx])
 
-    def to_dense(self, batch_idx=None):
+    def to_dense(self, batch_idx: int | None = None) -> Tensor:
         """The dense tensor, of one matrix or of the batch."""
         return super().to_dense(batch_idx)
 
-    def to_csr(self, batch_idx=None):
+    def to_csr(self, batch_idx: int | None = None) -> Tensor:
         """A torch CSR tensor, of one matrix or of the batch."""
         return self._item(batch_idx).to_sparse_csr()
 
-    def to_torch_sparse(self, batch_idx=None):
+    def to_torch_sparse(self, batch_idx: int | None = None) -> Tensor:
         """A torch COO tensor, of one matrix or of the batch."""
         return self._item(batch_idx).to_sparse_coo()
 
-    def spy(self, batch_idx=None, ax=None, title=None, cmap="viridis", show_grid=True, grid_color="#cccccc",
-            grid_linewidth=0.5, show_colorbar=True, figsize=(8, 8), save_path=None, dpi=150):  # fmt: skip
+    def spy(
+        self, batch_idx: int | None = None, ax: Any = None, title: str | None = None, cmap: str = "viridis",
+        show_grid: bool = True, grid_color: str = "#cccccc", grid_linewidth: float = 0.5, show_colorbar: bool = True,
+        figsize: tuple[float, float] = (8, 8), save_path: str | None = None, dpi: int = 150,
+    ) -> Any:  # fmt: skip
         """Draw where entries are; returns the axes."""
         if ax is None:
             import matplotlib.pyplot as plt
@@ -145,28 +161,28 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
 class SparseTensorList(lt.SparseTensorList, public_name="lacuna.compat.torch_sla.SparseTensorList"):
     """lacuna.torch.SparseTensorList, whose parts have torch_sla's signatures."""
 
-    def __init__(self, tensors):
+    def __init__(self, tensors: Iterable[Any]) -> None:
         self.tensors = [SparseTensor.of(tensor, "SparseTensorList") for tensor in tensors]
 
     @classmethod
-    def from_coo_list(cls, matrices):
+    def from_coo_list(cls, matrices: Iterable[tuple[Any, ...]]) -> SparseTensorList:
         """Of (values, row_indices, col_indices, shape) of each."""
         return cls([SparseTensor(*matrix) for matrix in matrices])
 
     @classmethod
-    def from_torch_sparse_list(cls, A_list):
+    def from_torch_sparse_list(cls, A_list: Iterable[Tensor]) -> SparseTensorList:
         """Of torch sparse tensors of any layouts."""
         return cls([SparseTensor.from_torch(A) for A in A_list])
 
     @property
-    def block_sizes(self):
+    def block_sizes(self) -> list[tuple[int, ...]]:
         return [tuple(tensor.shape) for tensor in self.tensors]
 
-    def to_block_diagonal(self):
+    def to_block_diagonal(self) -> SparseTensor:
         """One matrix with these along its diagonal."""
         return SparseTensor.of(super().to_block_diagonal())
 
-    def condition_number(self, ord=2):
+    def condition_number(self, ord: float | str = 2) -> list[Tensor]:
         """SparseTensor.condition_number of each."""
         return [tensor.condition_number(ord) for tensor in self.tensors]
 

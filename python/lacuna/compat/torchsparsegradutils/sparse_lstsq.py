@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 class SparseGenericLstsq(torch.autograd.Function):
     @staticmethod
-    def forward(by, is_adjoint, values, b):
+    def forward(by: By, is_adjoint: bool, values: Tensor, b: Tensor) -> Tensor:
         return by.run(is_adjoint, [values.detach()], b.detach())
 
     @staticmethod
-    def setup_context(ctx, inputs, x):
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], x: Tensor) -> None:
         ctx.by, ctx.is_adjoint, values, b = inputs
         ctx.save_for_backward(values, b, x)
 
     @staticmethod
-    def backward(ctx, x_bar):
+    def backward(ctx: Any, x_bar: Tensor) -> tuple[Tensor | None, ...]:
         values, b, x = ctx.saved_tensors
         again, A = SparseGenericLstsq.apply, SparseTensor.from_pattern(ctx.by.pattern, values)
         b_bar = again(ctx.by, not ctx.is_adjoint, values, x_bar)

@@ -19,10 +19,12 @@ from lacuna.torch.solved import System
 from lacuna.torch.sparse import layout_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from torch import Tensor
+
+    from lacuna import Pattern
 
 
 def sparse_triangular_solve(
@@ -46,17 +48,20 @@ class By:
     """A user's pair of solvers for matrices on a pattern. `solve` takes A; where `transpose_solve` is given, it takes A
     too and solves with A^H, as there; where it is not, `solve` gets A^H."""
 
-    def __init__(self, pattern, solve, transpose_solve, options):
+    def __init__(
+        self, pattern: Pattern, solve: Callable[..., Any], transpose_solve: Callable[..., Any] | None,
+        options: dict[str, Any],
+    ) -> None:  # fmt: skip
         self.pattern, self.solve, self.transpose_solve, self.options = pattern, solve, transpose_solve, options
 
-    def system(self):
+    def system(self) -> System:
         products = self.product, lambda values, x: self.product(values, x, "H")
         return System(*products, self.run, System(*products, self.run_scaled))
 
-    def product(self, values, x, op="N"):
+    def product(self, values: Tensor, x: Tensor, op: str = "N") -> Tensor:
         return SparseTensor.from_pattern(self.pattern, values).matmul(x, op)
 
-    def run(self, is_adjoint, theta, b):
+    def run(self, is_adjoint: bool, theta: Sequence[Tensor], b: Tensor) -> Tensor:
         A = SparseTensor.from_pattern(self.pattern, *theta).to_sparse_csr()
         if not is_adjoint:
             return self._told(self.solve(A, b, **self.options))
@@ -64,7 +69,7 @@ class By:
             return self._told(self.transpose_solve(A, b, **self.options))
         return self._told(self.solve(turned(A), b, **self.options))
 
-    def run_scaled(self, is_adjoint, theta, b):
+    def run_scaled(self, is_adjoint: bool, theta: Sequence[Tensor], b: Tensor) -> Tensor:
         """For derivatives: a cotangent may be small, and a solver may stop at an absolute size. Each column is brought
         to about 1, by powers of two, which round nothing."""
         size = torch.linalg.vector_norm(b, dim=0).log2().round().exp2()

@@ -5,7 +5,7 @@ import operator
 
 import torch
 
-from ...errors import ArgumentError, UnsupportedError
+from ...errors import ArgumentError, ShapeError, UnsupportedError
 from .._private import compiled_operators
 from .arithmetic import UNARY
 from .shapes import cat, stack
@@ -72,6 +72,8 @@ class Dispatched:
             return _norm(*args, **(kwargs or {}))
         if name in _JOINED:
             return _JOINED[name](*args, **(kwargs or {}))
+        if name in ("linalg_norm", "linalg_matrix_norm"):
+            return _norm_of_matrix(name, *args, **(kwargs or {}))
         if name == "linalg_solve":
             return _solved(*args, **(kwargs or {}))
         if name == "softmax":
@@ -81,6 +83,9 @@ class Dispatched:
         name = _LINALG.get(name, name)
         if name in _METHODS and args and isinstance(args[0], cls):
             return getattr(args[0], name)(*args[1:], **(kwargs or {}))
+        if all([issubclass(kind, (cls, torch.Tensor)) for kind in types]):
+            raise TypeError(f"SparseTensor: torch's {name} takes no sparse tensors; A.to_dense() is dense, and "
+                            "A.map(function) is a function of the stored numbers")  # fmt: skip
         return NotImplemented
 
 
@@ -95,6 +100,27 @@ def _norm(tensor, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         raise ArgumentError('SparseTensor: torch.norm of a sparse tensor is that of all its numbers, p="fro"; each '
                             "matrix has others, A.norm(ord)")  # fmt: skip
     return torch.linalg.vector_norm(tensor.slots())
+
+
+def _norm_of_matrix(name, tensor, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
+    """torch.linalg.norm and matrix_norm, of the dimensions of the matrix. The first one's is that of all numbers where
+    neither ord nor dim is given."""
+    is_of_all = name == "linalg_norm" and ord is None and dim is None
+    is_of_each = _is_of_matrix(tensor, (-2, -1) if dim is None else dim)
+    if keepdim or out is not None or dtype is not None or not (is_of_all or is_of_each):
+        raise ArgumentError(f"SparseTensor: torch's {name} of a sparse tensor is that of each matrix, without keepdim, "
+                            "dtype and out; A.sum(dim) and A.max(dim) are over other dimensions")  # fmt: skip
+    if is_of_all:
+        return _norm(tensor)
+    if name == "linalg_norm" and dim is None and tensor.ndim > 2:
+        raise ShapeError(f"SparseTensor: torch's linalg_norm with ord={ord!r} takes a matrix, and this tensor has "
+                         f"{tensor.ndim} dimensions; A.norm(ord) is that of each")  # fmt: skip
+    return tensor.norm("fro" if ord is None else ord)
+
+
+def _is_of_matrix(tensor, dim):
+    """Whether two dimensions are those of the matrix, its rows first."""
+    return isinstance(dim, (tuple, list)) and tuple([d % tensor.ndim for d in dim]) == tuple(tensor.sparse_dim)
 
 
 def _solved(A, B, *, left=True, out=None):

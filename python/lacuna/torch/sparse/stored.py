@@ -4,12 +4,14 @@
 import copy
 import os
 
+import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
-from ..._io import load_safetensors, read_matrix_market, save_safetensors, write_matrix_market
-from ...errors import ArgumentError, DtypeError
+from ..._io import BFLOAT16, read_matrix_market, read_safetensors, save_safetensors, write_matrix_market
+from ...errors import ArgumentError
 
+_HALVES = (torch.float16, torch.bfloat16)  # a text has them as float32
 _NAMES = ("values", "row_indices", "col_indices", "shape")
 
 
@@ -29,7 +31,7 @@ class Stored:
         or, where the path ends with .mtx or .mtx.gz, a Matrix Market file of one matrix."""
         if _is_matrix_market(path):
             pattern, slots = self._single()
-            write_matrix_market(path, pattern, _numbers(slots))
+            write_matrix_market(path, pattern, _numbers(slots.float() if slots.dtype in _HALVES else slots))
             return
         numbers = [_numbers(t) for t in (self.values, self.row_indices, self.col_indices)]
         sizes = torch.tensor(self.shape).numpy(), torch.tensor(self.sparse_dim).numpy()
@@ -42,7 +44,7 @@ class Stored:
         if _is_matrix_market(path):
             pattern, values = read_matrix_market(path)
             return cls.from_pattern(pattern, _placed(values, device, dtype))
-        found = load_safetensors(path)
+        found = read_safetensors(path)
         if all(part in found for part in _NAMES):
             values, rows, columns = (_placed(found[part], device, None) for part in _NAMES[:3])
             shape, dims = found["shape"].tolist(), found.get("sparse_dim")
@@ -65,13 +67,15 @@ class Stored:
 
 
 def _numbers(tensor):
-    if tensor.dtype == torch.bfloat16:
-        raise DtypeError("save: values are bfloat16, which the files do not have; save A.float()")
-    return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous().numpy()
+    """A tensor as NumPy has it; bfloat16 by its bits."""
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+    return tensor.view(torch.int16).numpy().view(BFLOAT16) if tensor.dtype == torch.bfloat16 else tensor.numpy()
 
 
 def _placed(values, device, dtype):
-    return torch.from_numpy(values).to(device=device, dtype=dtype)
+    bits = values.dtype == BFLOAT16
+    tensor = torch.from_numpy(values.view(np.int16)).view(torch.bfloat16) if bits else torch.from_numpy(values)
+    return tensor.to(device=device, dtype=dtype)
 
 
 def _register(kind, name):

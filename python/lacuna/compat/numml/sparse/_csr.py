@@ -28,7 +28,10 @@ class SparseCSRTensor(SparseTensor, public_name="lacuna.compat.numml.SparseCSRTe
     """A sparse matrix of a dense tensor, a torch sparse tensor, a SciPy matrix, (data, (row, col)) or
     (data, indices, indptr). data is the caller's own tensor where rows are in order and each place comes once."""
 
-    def __init__(self, arg1, shape=None, clone=False, dtype=None, device=None):
+    def __init__(
+        self, arg1: Any, shape: Sequence[int] | None = None, clone: bool = False, dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
+    ) -> None:  # fmt: skip
         made = self._made(arg1, shape, dtype, device)
         self.structure, self.values, self.trailing = made.structure, made.values, made.trailing
         if clone:
@@ -72,7 +75,7 @@ class SparseCSRTensor(SparseTensor, public_name="lacuna.compat.numml.SparseCSRTe
     # -- its parts ------------------------------------------------------------------------------------------------
 
     @property
-    def data(self):
+    def data(self) -> Tensor:
         """The values by rows."""
         return self.values
 
@@ -80,73 +83,73 @@ class SparseCSRTensor(SparseTensor, public_name="lacuna.compat.numml.SparseCSRTe
         return torch.from_numpy(np.array(self.structure.pattern.structure()[at])).to(self.device)
 
     @property
-    def indptr(self):
+    def indptr(self) -> Tensor:
         """Where each row begins."""
         return self._lines(0)
 
     @property
-    def indices(self):
+    def indices(self) -> Tensor:
         """The column of each value."""
         return self._lines(1)
 
     @property
-    def requires_grad(self):
+    def requires_grad(self) -> bool:
         return self.values.requires_grad
 
     @requires_grad.setter
-    def requires_grad(self, wanted):
+    def requires_grad(self, wanted: bool) -> None:
         self.values.requires_grad_(wanted)
 
     @property
-    def grad_fn(self):
+    def grad_fn(self) -> Any:
         return self.values.grad_fn
 
-    def copy(self):
+    def copy(self) -> SparseCSRTensor:
         return self.clone()
 
-    def row_sum(self):
+    def row_sum(self) -> Tensor:
         """The sum of each row."""
         return self.sum(-1)
 
     @property
-    def T(self):
+    def T(self) -> SparseCSRTensor:
         return self.transposed().coalesce()
 
-    def hermitian(self):
+    def hermitian(self) -> SparseCSRTensor:
         return self.H
 
-    def transpose(self, dim0=-2, dim1=-1):
+    def transpose(self, dim0: int = -2, dim1: int = -1) -> SparseCSRTensor:
         return self.T
 
-    def __call__(self):
+    def __call__(self) -> SparseCSRTensor:
         return self
 
-    def __matmul__(self, other):
+    def __matmul__(self, other: Any) -> Any:
         if isinstance(other, torch.Tensor) and other.ndim == 0:
             return self * other
         if isinstance(other, torch.Tensor) and other.layout is torch.strided and other.ndim >= 3:
             return self.matmul(other)
         return super().__matmul__(other)
 
-    def solve_triangular(self, upper, unit, b):
+    def solve_triangular(self, upper: bool, unit: bool, b: Tensor) -> Tensor:
         """x with T x = b, T the triangle; what lies outside of it, or on a diagonal of ones, has no gradient."""
         return self.triangular_solve(b, upper, unit)
 
-    def to_coo(self):
+    def to_coo(self) -> Tensor:
         """A torch COO tensor, differentiable."""
         return self.to_sparse_coo()
 
-    def to_scipy_csr(self):
+    def to_scipy_csr(self) -> Any:
         """A SciPy CSR array."""
         return self.to_scipy()
 
     tocsr = to_scipy_csr
 
-    def tocoo(self):
+    def tocoo(self) -> Any:
         """A SciPy COO array."""
         return self.to_scipy().tocoo()
 
-    def to_cupy_csr(self, device=None):
+    def to_cupy_csr(self, device: Any = None) -> Any:
         """A CuPy CSR matrix on the values' CUDA device."""
         import cupy
         import cupyx.scipy.sparse as on_device

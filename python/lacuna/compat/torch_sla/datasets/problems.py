@@ -41,21 +41,21 @@ class SparseProblem:
     properties: dict = dataclasses.field(default_factory=dict)
     meta: dict = dataclasses.field(default_factory=dict)
 
-    def tensor(self):
+    def tensor(self) -> SparseTensor:
         """The matrix as a SparseTensor."""
         return SparseTensor(self.val, self.row, self.col, self.shape)
 
-    def coo(self):
+    def coo(self) -> tuple[Tensor, Tensor, Tensor, tuple]:
         """(val, row, col, shape)."""
         return self.val, self.row, self.col, self.shape
 
-    def nnz(self):
+    def nnz(self) -> int:
         return self.val.numel()
 
-    def matvec(self, x):
+    def matvec(self, x: Tensor) -> Tensor:
         return self.tensor() @ x
 
-    def to_dense(self):
+    def to_dense(self) -> Tensor:
         return self.tensor().to_dense()
 
 

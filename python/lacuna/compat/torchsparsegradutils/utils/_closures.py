@@ -2,11 +2,18 @@
 """Iterations with a matrix, a torch sparse tensor or a function: lacuna.torch.solve_operator and lanczos for all of
 them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import torch
 
 import lacuna.torch as lt
 from lacuna.errors import ArgumentError, ShapeError
 from lacuna.torch.sparse import layout_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def product(who, given):
@@ -24,15 +31,15 @@ def product(who, given):
 class Counted:
     """A function that counts its calls."""
 
-    def __init__(self, function):
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.calls, self.steps = function, 0, 0
 
-    def step(self, iteration, residual):
+    def step(self, iteration: int, residual: float) -> bool:
         """Called after each iteration; it goes on. Of several columns the longest counts."""
         self.steps = max(self.steps, iteration)
         return False
 
-    def __call__(self, *given):
+    def __call__(self, *given: Any) -> Any:
         self.calls += 1
         return self.function(*given)
 
