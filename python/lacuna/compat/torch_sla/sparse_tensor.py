@@ -26,6 +26,21 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
         return self  # A.T() is A.T
 
     @classmethod
+    def from_dense(cls, A, sparse_dim=(-2, -1), threshold=0.0, top_k=None):
+        """Of a dense tensor, as lacuna.torch.SparseTensor.from_dense."""
+        return super().from_dense(A, sparse_dim, threshold, top_k)
+
+    @classmethod
+    def from_torch_sparse(cls, A):
+        """Of a torch sparse tensor of any layout."""
+        return cls.from_torch(A)
+
+    @classmethod
+    def eye(cls, n, dtype=torch.float64, device=None):
+        """The identity, n x n."""
+        return super().eye(n, dtype=dtype, device=device)
+
+    @classmethod
     def diag(cls, values, device=None, offset=0):
         """The square matrix with these values on a diagonal."""
         return super().diag(values.to(device), offset)
@@ -40,6 +55,10 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
         are those of torch_sla.solve."""
         given = dict(backend=backend, method=method, atol=atol, maxiter=maxiter, rtol=tol, verbose=verbose)
         return solved(self, b, **SolverConfig.merged({**given, **more}))
+
+    def solve_batch(self, values, b, backend=None, method=None, atol=None, maxiter=None, tol=None, **more):
+        """x of many matrices with these entries, on one analysis, as solve."""
+        return self.with_values(values).solve(b, backend, method, atol, maxiter, tol, **more)
 
     def det(self):
         """det A of each matrix."""
@@ -157,6 +176,32 @@ class SparseTensorList(lt.SparseTensorList, public_name="lacuna.compat.torch_sla
     def from_torch_sparse_list(cls, A_list):
         """Of torch sparse tensors of any layouts."""
         return cls([SparseTensor.from_torch(A) for A in A_list])
+
+    @classmethod
+    def from_block_diagonal(cls, sparse, sizes):
+        """The parts along the diagonal of a matrix, of (rows, columns) each."""
+        return super().from_block_diagonal(sparse, sizes)
+
+    def __matmul__(self, others):
+        is_list = isinstance(others, (list, tuple, lt.SparseTensorList))
+        return super().__matmul__(others if is_list else [others] * len(self))
+
+    def solve(self, b_list, **options):
+        """SparseTensor.solve of each and its part of a list."""
+        return super().solve(b_list, **options)
+
+    def spy(self, indices=None, ncols=3, figsize=None, **options):
+        """Draw where entries of the matrices of these indices are, ncols of them in a row; returns the figure."""
+        import matplotlib.pyplot as plt
+
+        chosen = self.tensors if indices is None else [self.tensors[index] for index in indices]
+        rows = max(1, -(-len(chosen) // ncols))
+        figure, grid = plt.subplots(rows, ncols, figsize=figsize or (4 * ncols, 4 * rows), squeeze=False)
+        for tensor, ax in zip(chosen, grid.flat):
+            tensor.spy(ax=ax, **options)
+        for ax in grid.flat[len(chosen) :]:
+            ax.set_visible(False)
+        return figure
 
     @property
     def block_sizes(self):
