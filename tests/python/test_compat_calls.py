@@ -12,6 +12,9 @@ from reference import same
 
 import lacuna
 from lacuna.compat import torch_sla as sla
+from lacuna.compat.numml import krylov
+from lacuna.compat.numml.sparse import SparseCSRTensor
+from lacuna.compat.torchsparsegradutils import utils
 
 D = torch.float64
 # module, then on each line a function and the parameters that the peer documents; those after * have no place
@@ -254,3 +257,79 @@ def test_lists_are_drawn_side_by_side(monkeypatch):
     parts = sla.SparseTensorList([sla.SparseTensor.eye(n) for n in (1, 2, 3, 4)])
     assert parts.spy(indices=[0, 1, 3], ncols=2, dpi=50) == (2, 2, (8, 8))
     assert [nnz for nnz, *_ in seen] == [1, 2, 4] and seen[2][1:] == (cells[2], {"dpi": 50}) and hidden == ["d"]
+
+
+# -- torchsparsegradutils and numml ----------------------------------------------------------------------------------
+
+
+def _iterations():
+    tight = utils.BICGSTABSettings(reltol=1e-12), utils.MINRESSettings(minres_tolerance=1e-12)
+    return {
+        "linear_cg": lambda A, b, **more: utils.linear_cg(A, b, tolerance=1e-12, **more),
+        "bicgstab": lambda A, b: utils.bicgstab(A, b, settings=tight[0]),
+        "minres": lambda A, b, **more: utils.minres(A, b, settings=tight[1], **more),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _iterations())
+def test_iterations_take_sparse_tensors_of_every_class(name):
+    solve, A = _iterations()[name], sla.SparseTensor.tridiagonal(6, 3.0)
+    b = torch.arange(12, dtype=D).reshape(6, 2)
+    want = torch.linalg.solve(A.to_dense(), b)
+    for given in (A, lacuna.torch.SparseTensor.of(A.to_dense()), SparseCSRTensor(A.to_dense()), A.to_sparse_csr(),
+                  A.to_sparse_coo()):  # fmt: skip
+        same(solve(given, b), want, 1e-10), same(solve(given, b[:, 1]), want[:, 1], 1e-10)
+        same(torch.func.vmap(lambda b, given=given: solve(given, b))(torch.stack([b, -b])), torch.stack([want, -want]),
+             1e-10)  # fmt: skip
+
+
+def test_preconditioners_of_sparse_tensors_get_what_they_get_elsewhere():
+    A, b = sla.SparseTensor.tridiagonal(6, 3.0), torch.arange(12, dtype=D).reshape(6, 2)
+    shapes = []
+
+    def inverse(r):
+        shapes.append(r.shape)
+        return r / A.diagonal()[:, None]
+
+    want = torch.linalg.solve(A.to_dense(), b)
+    for preconditioner in (inverse, torch.eye(6, dtype=D) / 3, A.inverse_on()):
+        same(_iterations()["linear_cg"](A, b, preconditioner=preconditioner), want, 1e-10)
+        same(_iterations()["minres"](A, b, preconditioner=preconditioner), want, 1e-10)
+    assert set(shapes) == {(6, 2)}
+    both = torch.stack([b, 2 * b])
+    same(torch.func.vmap(lambda b: utils.linear_cg(A, b, tolerance=1e-12, preconditioner=inverse))(both),
+         torch.stack([want, 2 * want]), 1e-10)  # fmt: skip
+    info = utils.linear_cg(A, b, tolerance=1e-12, return_info=True)[1]
+    assert info.converged.shape == (2,) and 0 < info.iterations <= 6 < info.matvecs + 1
+
+
+@pytest.mark.parametrize("make", [lambda A: A, lambda A: A.to_dense()], ids=["sparse", "dense"])
+def test_shifts_of_minres_have_derivatives(make):
+    A, b = sla.SparseTensor.tridiagonal(6), torch.arange(6, dtype=D)
+    shifts = torch.tensor([[0.0, 1.5]], dtype=D, requires_grad=True)
+    solve = lambda shifts: _iterations()["minres"](make(A), b, shifts=shifts, value=2.0)  # noqa: E731
+    assert solve(shifts).shape == (1, 2, 6)
+    assert torch.autograd.gradcheck(solve, shifts)
+
+
+@pytest.mark.parametrize("method", [krylov.conjugate_gradient, krylov.conjugate_residual])
+def test_residuals_of_krylov_under_vmap(method):
+    A = SparseCSRTensor(sla.SparseTensor.tridiagonal(6, 3.0).to_dense())
+    bs = torch.arange(12, dtype=D).reshape(2, 6)
+    for function, given in ((lambda b: method(A, b, rtol=1e-12), bs),
+                            (lambda v: method(A.with_values(v), bs[1], rtol=1e-12), torch.stack([A.data, 2 * A.data])),
+                            (lambda b: method(A, b, M=A.inverse_on(), rtol=1e-12), bs)):  # fmt: skip
+        x, history = torch.func.vmap(function)(given)
+        for i in range(2):
+            one, norms = function(given[i])
+            same(x[i], one, 1e-9)
+            same(history[0][i] if isinstance(history, list) else history[i, 0], norms[0])
+
+
+def test_residuals_of_krylov_are_those_of_each_step():
+    A, b = sla.SparseTensor.tridiagonal(6, 3.0), torch.arange(6, dtype=D)
+    start = torch.ones(6, dtype=D)
+    for given in (A, A.to_dense()):
+        x, history = krylov.conjugate_gradient(given, b, start, iterations=2)
+        assert len(history) == 3 and not history.requires_grad
+        same(history[0], torch.linalg.vector_norm(b - A @ start)), same(history[2], torch.linalg.vector_norm(b - A @ x))
