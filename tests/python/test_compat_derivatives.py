@@ -194,8 +194,8 @@ _WITHOUT = set((
     "SparseTensor.condition_number SparseTensor.is_symmetric SparseTensor.is_hermitian "
     "SparseTensor.is_positive_definite SparseTensor.detect_matrix_type SparseTensor.spy SparseTensor.eye "
     "SparseTensorList.spy SparseTensorList.block_sizes SparseTensorList.condition_number SparseCSRTensor.indptr "
-    "SparseCSRTensor.indices SparseCSRTensor.requires_grad SparseCSRTensor.grad_fn SparseCSRTensor.to_scipy_csr SparseCSRTensor.tocsr SparseCSRTensor.tocoo "
-    "SparseCSRTensor.to_cupy_csr"
+    "SparseCSRTensor.indices SparseCSRTensor.requires_grad SparseCSRTensor.grad_fn SparseCSRTensor.to_scipy_csr "
+    "SparseCSRTensor.tocsr SparseCSRTensor.tocoo SparseCSRTensor.to_cupy_csr"
 ).split())
 EVERY = [pytest.param(table, name, kind, id=f"{package}-{name}-{kind}")
          for package, table in TABLES.items() for name in table for kind in KINDS]  # fmt: skip

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iterations with a matrix, a torch sparse tensor or a function: SparseTensor.solve of sparse matrices, which are solved
-within C for all columns, lacuna.torch.solve_operator of all else."""
+"""Iterations with a matrix, a torch sparse tensor or a function: SparseTensor.solve of sparse matrices, within C for
+all columns, lacuna.torch.solve_operator of all else."""
 
 import torch
 

@@ -31,8 +31,8 @@ def minres(
     value: float | None = None, max_iter: int | None = None, preconditioner: Any = None,
     settings: MINRESSettings = MINRESSettings(), tolerance: float | None = None,
 ) -> Tensor:  # fmt: skip
-    """x with (value A + shift I) x = rhs, to |r| <= minres_tolerance |b|; shifts [s]: x [s, ...], differentiable in them
-    too. tolerance is minres_tolerance, over that of settings."""
+    """x with (value A + shift I) x = rhs, to |r| <= minres_tolerance |b|; shifts [s]: x [s, ...], differentiable in
+    them too. tolerance is minres_tolerance, over that of settings."""
     (right, is_vector), (function, theta) = columns("minres", rhs), product("minres", matmul_closure)
     most = settings.max_cg_iterations if max_iter is None else max_iter
     options = {"rtol": settings.minres_tolerance if tolerance is None else tolerance, "max_iterations": most}
