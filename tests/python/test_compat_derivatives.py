@@ -14,6 +14,10 @@ from lacuna.compat import torchsparsegradutils as tsgu
 from lacuna.compat.numml import krylov, nn
 from lacuna.compat.numml import sparse as numml
 from lacuna.compat.numml.sparse import linalg
+from lacuna.compat.torch_sla.backends import (
+    amgx_backend, nvmath_backend, pyamg_backend, pytorch_backend, scipy_backend, strumpack_backend,
+    torch_spsolve_backend,
+)  # fmt: skip
 from lacuna.compat.torchsparsegradutils import cupy, jax
 from lacuna.compat.torchsparsegradutils import utils as tsgu_utils
 
@@ -35,6 +39,11 @@ def parts(a):
 
 def csr_of(a):
     return numml.SparseCSRTensor.of(a.coalesce())
+
+
+def _rows_factored(a):
+    rows = csr_of(a)
+    return strumpack_backend.factor(rows.indptr, rows.indices, rows.data, 5)
 
 
 def definite(a):
@@ -66,6 +75,19 @@ SLA = {
     "ParallelBatchSolver.solve": Line(
         lambda a, x: sla.ParallelBatchSolver(a.row_indices, a.col_indices, (5, 5), "lu").solve(a.values, x),
         compile=_MAPPED),
+    "scipy_solve": Line(lambda a, x: scipy_backend.scipy_solve(*parts(a), x), compile=_MAPPED),
+    "scipy_norm": Line(lambda a, x: scipy_backend.scipy_norm(*parts(a)), compile=_MAPPED),
+    "scipy_det": Line(lambda a, x: scipy_backend.scipy_det(*parts(a)), compile=_MAPPED),
+    "pytorch_solve": Line(lambda a, x: pytorch_backend.pytorch_solve(*parts(a), x, "gmres", rtol=1e-14),
+                          compile=_MAPPED),
+    "pyamg_solve": Line(lambda a, x: pyamg_backend.pyamg_solve(*parts(definite(a)), x, tol=1e-13), compile=_MAPPED),
+    "amgx_solve": Line(lambda a, x: amgx_backend.amgx_solve(*parts(definite(a)), x, tol=1e-13), compile=_MAPPED),
+    "nvmath_solve": Line(lambda a, x: nvmath_backend.nvmath_solve(*parts(definite(a)), x, "spd"), compile=_MAPPED),
+    "torch_spsolve": Line(lambda a, x: torch_spsolve_backend.torch_spsolve(*parts(a), x), compile=_MAPPED),
+    "solve_transpose": Line(lambda a, x: strumpack_backend.solve_transpose(sla_of(a).lu(), x),
+                            vmap="factors of numbers", compile="factors of numbers"),
+    "factor": Line(lambda a, x: strumpack_backend.solve(_rows_factored(a), x), batched=_BATCH,
+                   vmap="factors of numbers", compile="factors of numbers"),
     "logdet": Line(lambda a, x: sla.det.logdet(sla_of(a))),
     "SparseTensor.from_dense": Line(lambda a, x: sla.SparseTensor.from_dense(a.to_dense()), vmap=_PLACES,
                                     compile=_PLACES),
@@ -183,6 +205,7 @@ _WITHOUT = set((
     "estimate_direct_solver_memory get_available_gpu_memory DetConfig PreconditionerConfig SolverConfig SolverCache "
     "BICGSTABSettings LinearCGSettings CGInfo MINRESSettings LinearOperator DatasetUnavailable SuiteSparseUnavailable "
     "Profiler j2t t2j j2t_coo t2j_coo j2t_csr t2j_csr spmm_t4j "
+    "detect_matrix_type scipy_lu torch_coo_to_scipy_csr is_torch_spsolve_supported "
     # files, problems, random matrices, other packages' matrices: no input that has a gradient
     "load_mtx load_mtx_info load_sparse save_mtx save_sparse SparseProblem advection_diffusion_2d "
     "anisotropic_diffusion_2d bratu_1d default_sizes get helmholtz_1d laplacian_1d laplacian_1d_eigenvalues "

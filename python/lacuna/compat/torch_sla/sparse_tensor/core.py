@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_sla.sparse_tensor: lacuna.torch.SparseTensor with the peer's signatures."""
+"""torch_sla.sparse_tensor.core: lacuna.torch.SparseTensor with the peer's signatures."""
 
 import math
 
@@ -10,9 +10,9 @@ from lacuna import Pattern
 from lacuna.errors import ArgumentError
 from lacuna.torch import Factorization as LUFactorization  # noqa: F401
 
-from .._later import later
-from .det import logdet
-from .solve import SolverConfig, solved
+from ..._later import later
+from ..det import logdet
+from ..solve import SolverConfig, solved
 
 _FORESEEN = 8  # bytes of a number in reports of what is foreseen
 _SPECTRA, _NONLINEAR, _DISTRIBUTED = "eigenvalues and singular values", "nonlinear solves", "distributed matrices"
