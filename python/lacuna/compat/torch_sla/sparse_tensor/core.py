@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_sla.sparse_tensor.core: lacuna.torch.SparseTensor with the peer's signatures."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
+from torch import Tensor
 
 import lacuna.torch as lt
 from lacuna import Pattern
@@ -26,27 +31,31 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
         return self  # A.T() is A.T
 
     @classmethod
-    def from_dense(cls, A, sparse_dim=(-2, -1), threshold=0.0, top_k=None):
-        """Of a dense tensor, as lacuna.torch.SparseTensor.from_dense."""
-        return super().from_dense(A, sparse_dim, threshold, top_k)
-
-    @classmethod
-    def from_torch_sparse(cls, A):
-        """Of a torch sparse tensor of any layout."""
-        return cls.from_torch(A)
-
-    @classmethod
-    def eye(cls, n, dtype=torch.float64, device=None):
-        """The identity, n x n."""
-        return super().eye(n, dtype=dtype, device=device)
-
-    @classmethod
     def diag(cls, values, device=None, offset=0):
         """The square matrix with these values on a diagonal."""
         return super().diag(values.to(device), offset)
 
     def __radd__(self, other):
         return super().__radd__(self.of(other) if isinstance(other, lt.SparseTensor) else other)
+
+    @classmethod
+    def from_dense(
+        cls, A: Tensor, sparse_dim: Sequence[int] = (-2, -1), threshold: float = 0.0, top_k: int | None = None
+    ) -> SparseTensor:
+        """Of a dense tensor, as lacuna.torch.SparseTensor.from_dense."""
+        return super().from_dense(A, sparse_dim, threshold, top_k)
+
+    @classmethod
+    def from_torch_sparse(cls, A: Tensor) -> SparseTensor:
+        """Of a torch sparse tensor of any layout."""
+        return cls.from_torch(A)
+
+    @classmethod
+    def eye(
+        cls, n: int, dtype: torch.dtype = torch.float64, device: torch.device | str | None = None
+    ) -> SparseTensor:
+        """The identity, n x n."""
+        return super().eye(n, dtype=dtype, device=device)
 
     # -- solves ---------------------------------------------------------------------------------------------------
 
@@ -55,10 +64,6 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
         are those of torch_sla.solve."""
         given = dict(backend=backend, method=method, atol=atol, maxiter=maxiter, rtol=tol, verbose=verbose)
         return solved(self, b, **SolverConfig.merged({**given, **more}))
-
-    def solve_batch(self, values, b, backend=None, method=None, atol=None, maxiter=None, tol=None, **more):
-        """x of many matrices with these entries, on one analysis, as solve."""
-        return self.with_values(values).solve(b, backend, method, atol, maxiter, tol, **more)
 
     def det(self):
         """det A of each matrix."""
@@ -73,6 +78,13 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
         if ord not in (1, math.inf, "inf"):
             return later("condition_number(ord != 1)", _SPECTRA)()
         return 1 / (self if ord == 1 else self.T).factor().rcond()
+
+    def solve_batch(
+        self, values: Tensor, b: Tensor, backend: str | None = None, method: str | None = None,
+        atol: float | None = None, maxiter: int | None = None, tol: float | None = None, **more: Any,
+    ) -> Any:  # fmt: skip
+        """x of many matrices with these entries, on one analysis, as solve."""
+        return self.with_values(values).solve(b, backend, method, atol, maxiter, tol, **more)
 
     # -- reductions: of stored values, as the peer documents them -------------------------------------------------
 
@@ -178,19 +190,22 @@ class SparseTensorList(lt.SparseTensorList, public_name="lacuna.compat.torch_sla
         return cls([SparseTensor.from_torch(A) for A in A_list])
 
     @classmethod
-    def from_block_diagonal(cls, sparse, sizes):
+    def from_block_diagonal(cls, sparse: SparseTensor, sizes: Iterable[Sequence[int]]) -> SparseTensorList:
         """The parts along the diagonal of a matrix, of (rows, columns) each."""
         return super().from_block_diagonal(sparse, sizes)
 
-    def __matmul__(self, others):
+    def __matmul__(self, others: Any) -> Any:
         is_list = isinstance(others, (list, tuple, lt.SparseTensorList))
         return super().__matmul__(others if is_list else [others] * len(self))
 
-    def solve(self, b_list, **options):
+    def solve(self, b_list: Sequence[Tensor], **options: Any) -> list[Any]:
         """SparseTensor.solve of each and its part of a list."""
         return super().solve(b_list, **options)
 
-    def spy(self, indices=None, ncols=3, figsize=None, **options):
+    def spy(
+        self, indices: Iterable[int] | None = None, ncols: int = 3, figsize: tuple[float, float] | None = None,
+        **options: Any,
+    ) -> Any:  # fmt: skip
         """Draw where entries of the matrices of these indices are, ncols of them in a row; returns the figure."""
         import matplotlib.pyplot as plt
 

@@ -2,21 +2,18 @@
 """Iterations with a matrix, a torch sparse tensor or a function: SparseTensor.solve of sparse matrices, within C for
 all columns, lacuna.torch.solve_operator of all else."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import torch
 
 import lacuna.torch as lt
 from lacuna.errors import ArgumentError, ShapeError
 from lacuna.torch.sparse import layout_of
 
-
-class Products:
-    """(values, x) -> A x for the matrices A on the places of a sparse one."""
-
-    def __init__(self, tensor):
-        self.tensor = tensor
-
-    def __call__(self, values, x):
-        return self.tensor.with_values(values) @ x
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def product(who, given):
@@ -32,10 +29,20 @@ def product(who, given):
     return given, ()
 
 
+class Products:
+    """(values, x) -> A x for the matrices A on the places of a sparse one."""
+
+    def __init__(self, tensor: lt.SparseTensor) -> None:
+        self.tensor = tensor
+
+    def __call__(self, values: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return self.tensor.with_values(values) @ x
+
+
 class Counted:
     """A function that counts its calls."""
 
-    def __init__(self, function):
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.calls, self.steps = function, 0, 0
         self.tensor = getattr(function, "tensor", None)
 
