@@ -90,4 +90,5 @@ def _info(counted, left, tolerance):
     if not converged.all():
         warnings.warn(f"linear_cg: relative residual {left.max():.1e}; asked for {tolerance:.1e}", stacklevel=3)
     reason = "converged" if converged.all() else "max_iter"
-    return CGInfo(counted.steps, counted.calls, converged, left, left, tolerance, reason)
+    products = max(counted.calls, counted.steps + 1)  # within C there is one for each step, and one for the start
+    return CGInfo(counted.steps, products, converged, left, left, tolerance, reason)
