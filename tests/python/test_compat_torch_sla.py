@@ -309,8 +309,17 @@ def test_no_option_is_dropped(capsys):
     tall = dense[:, :3]
     x = sla.solve(lambda x: tall @ x, b, shape=(5, 3), rtol=1e-12)
     same(x, torch.linalg.lstsq(tall, b[:, None]).solution[:, 0], 1e-8)
+    near, words = x + 1e-3, {"method": "lsmr", "tol": 1e-13, "return_info": True}
+    for damp in (None, 0.5):
+        of = SparseTensor.from_dense(tall).requires_grad_()
+        got, info = of.solve(b, x0=near, damp=damp, **words)
+        plain = SparseTensor.from_dense(tall).requires_grad_()
+        same(got, plain.solve(b, method="lsmr", damp=damp, tol=1e-13), 1e-8)
+        assert info.converged and info.method == "lsmr"
+        got.square().sum().backward(), plain.solve(b, method="lsmr", damp=damp, tol=1e-13).square().sum().backward()
+        same(of.grad, plain.grad, 1e-7)
     with pytest.raises(NotImplementedError, match="x0"):
-        SparseTensor.from_dense(dense[:, :3]).solve(b, method="lsmr", x0=want[:3])
+        of.solve(torch.stack([b, b], 1), method="lsmr", x0=near)
     with pytest.raises(lacuna.ArgumentError, match="shape"):
         sla.solve(lambda x: dense @ x, b, shape=(4, 4))
 

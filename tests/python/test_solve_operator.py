@@ -335,6 +335,20 @@ def test_torch_differentiates_least_squares(shape, dtype, adjoint):
     A, b = A.detach(), b.detach()
     ours, plain = (lambda A: f(A, b).abs().sum()), lambda A: (torch.linalg.pinv(A) @ b).abs().sum()
     torch.testing.assert_close(torch.func.grad(ours)(A), torch.func.grad(plain)(A))
+    many = torch.stack([A, 2 * A])
+    mapped = [torch.func.vmap(torch.func.grad(loss))(many) for loss in (ours, plain)]
+    torch.testing.assert_close(*mapped)
+
+
+@pytest.mark.parametrize("shape", RECTANGLES)
+def test_torch_func_differentiates_least_squares_in_all_modes(shape):
+    A, b = (t.detach() for t in rectangle(shape, torch.float64))
+    ours = lambda A: lt.solve_operator(torch.matmul, (A,), b, "lsqr", shape=shape[1:], rtol=1e-13)  # noqa: E731
+    plain = lambda A: torch.linalg.pinv(A) @ b  # noqa: E731
+    for mode in (torch.func.jacfwd, torch.func.jacrev):
+        torch.testing.assert_close(mode(ours)(A), torch.func.jacrev(plain)(A))
+    hessians = [torch.func.hessian(lambda A: f(A).square().sum())(A) for f in (ours, plain)]  # noqa: B023
+    torch.testing.assert_close(*hessians)
 
 
 @pytest.mark.parametrize("method", ["lsqr", "lsmr"])

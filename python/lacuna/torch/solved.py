@@ -90,9 +90,9 @@ class _Rule:
         return _along(*_of_some(self.system.products[self.is_adjoint != is_flipped], self.theta, x, self.wanted), dots)
 
     def bars(self, x, b, x_bar, adjoint):
-        """theta_bar"""
+        """theta_bar, with b of a rectangle, and None of a square matrix."""
         bars = self.pulled(x, -adjoint)
-        if b.numel() == x.numel():
+        if b is None:
             return bars
         if b.numel() > x.numel():
             more = self.pulled(self.solve(adjoint), b - self.product(x))
@@ -102,12 +102,18 @@ class _Rule:
 
     def more_along(self, x, b, dots):
         """What x_dot has besides, of a rectangle."""
-        if b.numel() == x.numel():
+        if b is None:
             return 0
         if b.numel() > x.numel():
             return self.solve(self.solve(self.along(b - self.product(x), dots, True), True))
         v = self.along(self.solve(x, True), dots, True)
         return v - self.solve(self.product(v))
+
+
+def _saved(ctx):
+    """x, theta and b, which is None where the matrix is square."""
+    x, *theta = ctx.saved_tensors
+    return x, theta, None if ctx.is_square else theta.pop()
 
 
 class Solve(torch.autograd.Function):
@@ -119,12 +125,14 @@ class Solve(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.system, ctx.is_adjoint, b, *theta = inputs
-        ctx.save_for_backward(output, b, *theta)
-        ctx.save_for_forward(output, b, *theta)
+        ctx.shape, ctx.is_square = b.shape, b.numel() == output.numel()
+        read = () if ctx.is_square else (b,)  # who writes to the b of a square system later is not stopped
+        ctx.save_for_backward(output, *theta, *read)
+        ctx.save_for_forward(output, *theta, *read)
 
     @staticmethod
     def backward(ctx, x_bar):
-        x, b, *theta = ctx.saved_tensors
+        x, theta, b = _saved(ctx)
         at = _Rule(ctx.system, ctx.is_adjoint, theta, ctx.needs_input_grad[3:])
         adjoint = at.solve(x_bar, is_flipped=True)
         bars = [None] * len(theta)
@@ -135,9 +143,9 @@ class Solve(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx, _system, _is_adjoint, b_dot, *theta_dot):
-        x, b, *theta = ctx.saved_tensors
+        x, theta, b = _saved(ctx)
         at = _Rule(ctx.system, ctx.is_adjoint, theta, [dot is not None for dot in theta_dot])
-        rest = torch.zeros_like(b) if b_dot is None else b_dot
+        rest = x.new_zeros(ctx.shape) if b_dot is None else b_dot
         if not any(at.wanted):
             return at.solve(rest)
         dots = [dot for dot in theta_dot if dot is not None]

@@ -6,6 +6,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 import lacuna.torch as lt
 from lacuna.errors import ArgumentError
 from lacuna.torch import SolveInfo  # noqa: F401
@@ -173,10 +175,7 @@ def solved(
     if options.get("method") in LEAST_SQUARES and (damp or not A.is_square):
         return _least_squares(A, b, options, x0, return_info, damp)
     start = None if options.get("method") in DIRECT else x0
-    made = lt.SparseTensor.solve(A, b, x0=start, return_info=return_info, **options)
-    if return_info:
-        made[1].backend = "lacuna"
-    return made
+    return _named(lt.SparseTensor.solve(A, b, x0=start, return_info=return_info, **options), return_info)
 
 
 def _said(iteration, residual):
@@ -187,9 +186,36 @@ def _said(iteration, residual):
 
 def _least_squares(A, b, options, x0, return_info, damp):
     """By LSQR or LSMR, with the whole gradient."""
-    _refuse("a matrix that is not square", x0=x0, return_info=return_info)
+    if x0 is not None or return_info:
+        return _by_products(A.flatten_blocks(), b, options, x0, return_info, damp or 0)
     pattern = A.flatten_blocks().pattern
     return A.lstsq(b, damp or None, method=(pattern.damped() if damp else pattern).solver(**options))
+
+
+def _by_products(A, b, options, x0, return_info, damp):
+    """The same of [A; damp] from a start, or with information."""
+    if A.batch_shape or b.ndim > 1:
+        _refuse("a batch, or of columns, by least squares", x0=x0, return_info=return_info)
+    m, n = A.shape
+
+    def stacked(values, x):
+        y = A.with_values(values) @ x
+        return torch.cat([y, damp * x]) if damp else y
+
+    def turned(values, y):
+        x = A.with_values(values).H @ y[:m]
+        return x + damp * y[m:] if damp else x
+
+    right = torch.cat([b, b.new_zeros(n)]) if damp else b
+    options = {"adjoint": turned, "shape": (n,), "return_info": bool(return_info), **options}
+    return _named(lt.solve_operator(stacked, (A.values,), right, x0=x0, **options), return_info)
+
+
+def _named(made, return_info):
+    """What a solve gave, of which information names who solved."""
+    if return_info:
+        made[1].backend = "lacuna"
+    return made
 
 
 def _refuse_damp(damp, options):
@@ -214,10 +240,8 @@ def _called(A, b, shape, x0=None, return_info=None, verbose=False, mixed_precisi
     options = native(method=method if method != "auto" else fitting if rows == columns else "lsmr", **words)
     if verbose:
         options["progress"] = _said
-    made = lt.solve_operator(A, (), b, x0=x0, shape=(columns, *b.shape[1:]), return_info=bool(return_info), **options)
-    if return_info:
-        made[1].backend = "lacuna"
-    return made
+    options = {"shape": (columns, *b.shape[1:]), "return_info": bool(return_info), **options}
+    return _named(lt.solve_operator(A, (), b, x0=x0, **options), return_info)
 
 
 def solve(
