@@ -55,7 +55,7 @@ torch_sla.backends.strumpack_backend factor solve solve_transpose is_strumpack_a
 torch_sla.backends.torch_spsolve_backend torch_spsolve is_torch_spsolve_supported
 torch_sla.batch_solve ParallelBatchSolver
 torch_sla.benchmark Benchmark BenchmarkCollection plot_errors
-torch_sla.datasets SparseProblem poisson_2d get Benchmarks
+torch_sla.datasets SparseProblem poisson_2d get Benchmarks cache_dir iter_benchmarks
 torch_sla.datasets.problems PROBLEMS
 torch_sla.datasets.sparse_problem SparseProblem
 torch_sla.datasets.suitesparse load_suitesparse SuiteSparseUnavailable

@@ -115,7 +115,15 @@ torch_sla.datasets
   advection_diffusion_2d m peclet
   get name
   default_sizes name
+  load_suitesparse name group
   is_suitesparse_available name group
+  iter_benchmarks * sources skip_unavailable
+torch_sla.benchmark
+  Benchmark name val row col shape * cases n_cases seed math_kind detected_kind
+  Benchmark.evaluate solver indices * metric
+  BenchmarkCollection.notes key
+  BenchmarkCollection.dtype_for key
+  plot_errors errors_by_benchmark * title log_y ax
 torchsparsegradutils
   sparse_mm A B
   sparse_triangular_solve A B upper unitriangular transpose
@@ -281,6 +289,12 @@ def test_iterations_take_sparse_tensors_of_every_class(name):
         same(solve(given, b), want, 1e-10), same(solve(given, b[:, 1]), want[:, 1], 1e-10)
         same(torch.func.vmap(lambda b, given=given: solve(given, b))(torch.stack([b, -b])), torch.stack([want, -want]),
              1e-10)  # fmt: skip
+
+
+def test_lsmr_takes_sparse_tensors_of_every_class():
+    A, b = sla.SparseTensor.tridiagonal(6, 3.0), torch.arange(6, dtype=D)
+    for given in (A, lacuna.torch.SparseTensor.of(A.to_dense()), SparseCSRTensor(A.to_dense())):
+        same(utils.lsmr(given, b)[0], torch.linalg.solve(A.to_dense(), b), 1e-10)
 
 
 def test_preconditioners_of_sparse_tensors_get_what_they_get_elsewhere():

@@ -14,8 +14,10 @@ from .._words import word
 from .sparse_tensor import SparseTensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
+
+    from torch import Tensor
 
 
 def _relative(x, exact):
@@ -36,8 +38,10 @@ class Benchmark:
     of which case i is drawn with seed + i. detected_kind is what A.detect_matrix_type() says."""
 
     def __init__(
-        self, name, val, row, col, shape, *, cases=None, n_cases=3, seed=0, math_kind=None, detected_kind=None
-    ):
+        self, name: str, val: Tensor, row: Tensor, col: Tensor, shape: Sequence[int], *,
+        cases: Sequence[dict[str, Any]] | None = None, n_cases: int = 3, seed: int = 0, math_kind: str | None = None,
+        detected_kind: str | None = None,
+    ) -> None:  # fmt: skip
         if shape[0] != shape[1]:
             raise ShapeError(f"Benchmark: the matrix has shape {tuple(shape)}; it must be square")
         self.name, self.val, self.row, self.col, self.shape = name, val, row, col, tuple(shape)
@@ -59,7 +63,10 @@ class Benchmark:
         return (f"Benchmark({self.name!r}, n={self.shape[0]}, nnz={len(self.val)}, dtype={self.val.dtype}, "
                 f"kind={self.math_kind or '?'}, cases={len(self)})")  # fmt: skip
 
-    def evaluate(self, solver, indices=None, *, metric="rel_l2"):
+    def evaluate(
+        self, solver: Callable[..., Tensor], indices: int | Sequence[int] | None = None, *,
+        metric: str | Callable[[Tensor, Tensor], float] = "rel_l2",
+    ) -> Any:  # fmt: skip
         """The errors of solver(val, row, col, shape, b) in the cases of these indices, all of them where there are
         none; one number for one index. metric is "rel_l2", "max_abs", or a function of (x, exact)."""
         measure = metric if callable(metric) else word("Benchmark.evaluate: metric", metric, _METRICS)
@@ -73,7 +80,7 @@ class BenchmarkCollection(Mapping):
     """Benchmarks by their keys, of which each is made when it is first asked for: entries are (function that makes it,
     dtype, note)."""
 
-    def __init__(self, source_name, entries):
+    def __init__(self, source_name: str, entries: dict[str, tuple[Any, ...]]) -> None:
         self.source_name, self._entries, self._made = source_name, entries, {}
 
     def __getitem__(self, key):
@@ -87,15 +94,15 @@ class BenchmarkCollection(Mapping):
     def __len__(self):
         return len(self._entries)
 
-    def notes(self, key):
+    def notes(self, key: str) -> str:
         """What a matrix is, as a sentence."""
         return self._entries[key][2]
 
-    def dtype_for(self, key):
+    def dtype_for(self, key: str) -> torch.dtype:
         """The dtype of a matrix, which is not made for it."""
         return self._entries[key][1]
 
-    def catalog(self):
+    def catalog(self) -> dict[str, str]:
         """{key: sentence} of all."""
         return {key: self.notes(key) for key in self}
 

@@ -101,7 +101,8 @@ def _inverse(given, shape, device):
 def tridiagonals(function, theta, starts, steps, preconditioner=None):
     """T [k, ..., r, r] of Lanczos' process from each column of starts [..., n, k], of which the longest has r steps, at
     most so many. By a preconditioner M^-1 it is that of M^-1/2 A M^-1/2."""
-    inverse = None if preconditioner is None else _inverse(preconditioner, starts)
+    shape = (*starts.shape[:-1], 1)
+    inverse = None if preconditioner is None else _inverse(preconditioner, shape, starts.device)
     each = [lt.lanczos(_of_column(function), theta, start, steps, inverse) for start in starts.unbind(-1)]
     alpha, beta = (torch.stack(numbers) for numbers in zip(*each))
     r = min(int((beta != 0).flatten(0, -2).any(0).sum()) + 1, steps)

@@ -26,12 +26,12 @@ def lsmr(
 ) -> tuple[Any, ...]:  # fmt: skip
     """(x, iterations): x minimises |A x - b|^2 + |damp x|^2.
 
-    A tensor, of any layout, is factored: x has working precision, after 0 iterations. A function of x is iterated on,
-    with Armat, a function of y or a tensor, for A^H, or with n, the length of x, where torch differentiates A. It ends
-    at the smaller of atol and btol, of |r| relative to |b| or of |A^H r| relative to |A| |r|, or with an error after
-    maxiter iterations (None: C's own limit); conlim and check_nonzero are not read.
+    A matrix, a tensor of any layout or a SparseTensor, is factored: x has working precision, after 0 iterations. A
+    function of x is iterated on, with Armat, a function of y or a matrix, for A^H, or with n, the length of x, where
+    torch differentiates A. It ends at the smaller of atol and btol, of |r| relative to |b| or of |A^H r| relative to
+    |A| |r|, or with an error after maxiter iterations (None: C's own limit); conlim and check_nonzero are not read.
     """
-    if isinstance(A, torch.Tensor):
+    if isinstance(A, (torch.Tensor, lt.SparseTensor)):
         return lt.SparseTensor.of(A).lstsq(b, damp=None if damp == 0 else damp), 0
     if not callable(A):
         raise ArgumentError(f"lsmr: A is a {type(A).__name__}; it must be a tensor or a function of x")
