@@ -127,7 +127,12 @@ def spilu(
     panel_size: int | None = None, options: dict[str, Any] | None = None,
 ) -> Any:  # fmt: skip
     """An incomplete factorisation whose solve is a preconditioner, in the place of scipy.sparse.linalg.spilu: ILU(0),
-    which has the entries of A and drops all others."""
+    which has the entries of A and drops all others.
+
+    >>> A = scipy.sparse.csc_array([[4.0, 1.0], [2.0, 2.0]])
+    >>> lacuna.scipy.spilu(A).solve(np.array([5.0, 4.0]))
+    array([1., 1.])
+    """
     given = {"drop_tol": drop_tol, "fill_factor": fill_factor, "drop_rule": drop_rule, "relax": relax,
              "diag_pivot_thresh": diag_pivot_thresh, "panel_size": panel_size, "options": options}  # fmt: skip
     unsupported("spilu", given, dict.fromkeys(given))
@@ -151,7 +156,12 @@ def spsolve_triangular(
     A: Any, b: ArrayLike, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False,
     unit_diagonal: bool = False,
 ) -> NDArray[Any]:  # fmt: skip
-    """x with A x = b, A triangular, as scipy.sparse.linalg.spsolve_triangular; nothing is overwritten."""
+    """x with A x = b, A triangular, as scipy.sparse.linalg.spsolve_triangular; nothing is overwritten.
+
+    >>> A = scipy.sparse.csr_array([[2.0, 0.0], [1.0, 4.0]])
+    >>> lacuna.scipy.spsolve_triangular(A, np.array([2.0, 5.0]))
+    array([1., 1.])
+    """
     A = square("spsolve_triangular", A)
     check_rows("spsolve_triangular", A, np.asarray(b))
     A, b = promoted(A, b)
