@@ -130,7 +130,8 @@ LAC_API lac_status lac_run_segment_scale(lac_context *ctx, const lac_map *map, c
                                          lac_array **result);
 LAC_API lac_status lac_run_segment_dot(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v,
                                        lac_array **result);
-LAC_API lac_status lac_run_segment_mean(lac_context *ctx, const lac_map *map, const lac_array *x, lac_array **result);
+LAC_API lac_status lac_run_segment_mean(lac_context *ctx, const lac_map *map, const lac_array *x, int axes,
+                                        lac_array **result);
 LAC_API lac_status lac_run_segment_logsumexp(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
                                              lac_array **result);
 LAC_API lac_status lac_run_segment_softmax(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
@@ -317,6 +318,8 @@ LAC_API lac_status lac_run_circulant_solve(lac_context *ctx, const lac_array *c,
                                            lac_array **result);
 LAC_API lac_status lac_run_toeplitz_mm(lac_context *ctx, const lac_array *column, const lac_array *row,
                                        const lac_array *x, lac_form op, lac_array **result);
+LAC_API lac_status lac_run_toeplitz(lac_context *ctx, const lac_pattern *pattern, const lac_array *column,
+                                    const lac_array *row, lac_array **result);
 
 // -- Kronecker products ----------------------------------------------------------------------------------------------
 

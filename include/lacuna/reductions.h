@@ -84,7 +84,10 @@ LAC_API lac_var lac_cumsum(lac_tape *tape, lac_var x, int axis, bool backwards);
 LAC_API lac_var lac_segment_scale(lac_tape *tape, const lac_map *map, lac_var d, lac_var a);
 
 LAC_API lac_var lac_segment_dot(lac_tape *tape, const lac_map *map, lac_var u, lac_var v);  ///< sums of u_i conj(v_i)
-LAC_API lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x);            ///< 0 for an empty group
+
+/// The mean of each group, 0 for an empty one. Entries of x are blocks of `axes` axes, as in lac_remap_blocks: 0 for
+/// numbers (p), 1 for rows of features (p, k), whose sums are lac_scatter_add.
+LAC_API lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x, int axes);
 
 /// The log of the sum of exp(x) over each group (q), and the weights exp(x) / sum (p), of real arrays.
 /// `full`: the length of a group, of which the entries that are not stored are zeros and take part. 0: only stored

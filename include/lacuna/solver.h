@@ -272,18 +272,40 @@ LAC_API lac_status lac_factor_solve_numbers(lac_context *ctx, const lac_factor *
 LAC_API lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, const lac_array *b,
                                       const lac_array *x0, lac_form op, lac_array *x, lac_solve_report *report);
 
-/// Solve op(A) x = b by iteration for a square matrix A that is known by its products alone.
-/// Arguments: `product` computes y = op(A) x of arrays with the shape of b, all of whose numbers together are one
-/// vector; it is called with this `op`, and by "lsmr" and "lsqr" with its adjoint too. x0 (NULL: zero) is the start. x
-/// has the shape of b and memory of its own.
-/// Options: a Krylov method (NULL: "gmres"), its iteration, and preconditioner.factor or .apply, which takes arrays
-/// [1, n, 1]; methods and preconditioners that need a matrix are LAC_ERR_ARG. `report` may be NULL.
+/// Solve op(A) x = b by iteration for a matrix A that is known by its products alone; where it is not square, minimise
+/// |b - op(A) x|, and of many such x, from the start zero, find the shortest.
+/// Arguments: all numbers of b together are one vector, and so are those of x, whose shape is free. `product` computes
+/// y = op(A) x of arrays with the shapes of x and b; it is called with this `op`, and by "lsmr" and "lsqr" with its
+/// adjoint too, which takes arrays like b and gives arrays like x. x0 (NULL: zero), like x, is the start. x has memory
+/// of its own.
+/// Options: a Krylov method (NULL: "gmres", of a rectangle "lsmr"), its iteration, and preconditioner.factor or .apply,
+/// which takes arrays [1, n, 1] with the numbers of x; methods and preconditioners that need a matrix are LAC_ERR_ARG,
+/// and of a rectangle all methods but "lsmr" and "lsqr" LAC_ERR_SHAPE. `report` may be NULL.
 /// Derivatives: those of lac_solve_operator (solves.h), whose product is written on a tape.
 /// Errors: LAC_ERR_CONVERGENCE when the tolerance is not reached, unless accept_unconverged: the report is filled and x
 /// is the best there is; any status but LAC_OK of `product` ends the solve with that status.
 LAC_API lac_status lac_solve_products(lac_context *ctx, lac_apply product, void *data, const lac_array *b,
                                       const lac_array *x0, lac_form op, const lac_solver_options *options, lac_array *x,
                                       lac_solve_report *report);
+
+/// Make the tridiagonal matrix T = V^H A V of Lanczos' process for a Hermitian matrix A that is known by its products
+/// alone: alpha is on its diagonal, beta beside it, and the columns of V are orthonormal and begin with the start. For
+/// functions f, start^H f(A) start is about |start|^2 times the first number of f(T), exactly for polynomials of a
+/// degree below 2 steps.
+/// Arguments: `product` computes y = A x of arrays with the shape of the start, (*batch, n); each vector of the batch
+/// has a process of its own. `preconditioner` (may be NULL) computes y = B x likewise, B Hermitian positive definite: T
+/// is then that of B^1/2 A B^1/2 from B^1/2 start. Both are called with LAC_PLAIN. alpha and beta are real, (*batch,
+/// steps), for any number of steps.
+/// Results: the last of beta is the norm of what is left. Where the space is exhausted, beta is 0, and behind it alpha
+/// is 1 and beta 0.
+/// Derivatives: none.
+/// Cost: a product for each step, and memory for as many vectors, twice as many with a preconditioner: each vector is
+/// orthogonalised against all before it.
+/// Errors: LAC_ERR_DEFINITE when B is not positive definite, LAC_ERR_NONFINITE; any status but LAC_OK of a function
+/// ends the process with that status.
+LAC_API lac_status lac_lanczos_products(lac_context *ctx, lac_apply product, void *product_data,
+                                        lac_apply preconditioner, void *preconditioner_data, const lac_array *start,
+                                        lac_array *alpha, lac_array *beta);
 
 /// Compute log|det A|, real, and the sign (complex: the phase) of det A, in the factor's dtype: arrays [*batch] of the
 /// factor. Never overflows.

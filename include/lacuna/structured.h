@@ -68,6 +68,12 @@ LAC_API lac_var lac_circulant_solve(lac_tape *tape, lac_var c, lac_var b, lac_fo
 /// Shapes: column (m), row (n), x (n, k), y (m, k); where op transposes, x (m, k), y (n, k).
 LAC_API lac_var lac_toeplitz_mm(lac_tape *tape, lac_var column, lac_var row, lac_var x, lac_form op);
 
+/// The values of that matrix on a pattern: a sparse matrix for lac_solve, lac_logdet and all else.
+/// Shapes: column (m), row (n) for an m x n pattern; a (nnz).
+/// Derivatives: row[0], and numbers of diagonals that the pattern does not store, have a gradient of exactly zero.
+/// Cost: linear in the pattern. Of a pattern that stores everything a solve takes what a dense matrix takes.
+LAC_API lac_var lac_toeplitz(lac_tape *tape, const lac_pattern *pattern, lac_var column, lac_var row);
+
 // -- Kronecker products ----------------------------------------------------------------------------------------------
 
 // The product is never formed. Row i of A and row k of B are row i rows_B + k of it.

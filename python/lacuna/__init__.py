@@ -12,7 +12,7 @@ import importlib as _importlib
 from ._backends import Backend, backends, show_backends  # noqa: F401
 from ._core import get_threads, memory_stats, set_threads, threads  # noqa: F401
 from ._core import version as _version
-from ._called import solve_operator  # noqa: F401
+from ._called import lanczos, solve_operator  # noqa: F401
 from ._autodiff.derivatives import grad, hvp, jvp, value_and_grad, vjp  # noqa: F401
 from ._interned import forget_patterns, keep_patterns, pattern_stats  # noqa: F401
 from ._made import *  # noqa: F403

@@ -48,7 +48,7 @@ def _fitting(called, given, shape, dtype):
         raise ArgumentError(f"{called} returned None; it must return an array")
     given = np.asarray(given)
     if given.shape != shape:
-        raise ShapeError(f"{called} returned an array of shape {given.shape}; it must be {shape}, that of its argument")
+        raise ShapeError(f"{called} returned an array of shape {given.shape}; it must be {shape}")
     if not np.can_cast(given.dtype, dtype, "same_kind"):
         raise DtypeError(f"{called} returned {given.dtype}; it must be {dtype}")
     return np.ascontiguousarray(given, dtype)

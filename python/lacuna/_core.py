@@ -8,6 +8,7 @@ import atexit
 import contextlib
 import operator
 import os
+import struct
 import sys
 import threading
 import warnings
@@ -119,18 +120,26 @@ def _closer():
 
 
 class Table:
-    """Room for the pointers of one call."""
+    """Room for the pointers of one call: those of results first, then those of inputs."""
 
-    __slots__ = ("ins", "outs", "in_pointers", "out_pointers")
+    __slots__ = ("memory", "bytes", "in_pointers", "out_pointers")
 
     def __init__(self, ports=0):
-        # The same memory under two types: addresses are written as integers, which is far cheaper than casting each.
-        self.ins, self.outs = (ffi.new("uintptr_t[]", max(ports, _PORTS)) for _ in range(2))
-        self.in_pointers, self.out_pointers = ffi.cast("void **", self.ins), ffi.cast("void **", self.outs)
+        # The same memory under two types: addresses are written as bytes of integers, all at once (packing), which is
+        # far cheaper than casting each.
+        self.memory = ffi.new("void *[]", PORTS + max(ports, PORTS))
+        self.bytes = ffi.buffer(self.memory)
+        self.in_pointers, self.out_pointers = self.memory + PORTS, ffi.cast("void **", self.memory)
 
 
-# No program of an operator has more: its inputs, its outputs and a derivative of each.
-_PORTS = 2 * max(lib.lac_op_inputs(op) + lib.lac_op_outputs(op) for op in map(lib.lac_op_at, range(lib.lac_op_count())))
+def packing(ins, outs):
+    """pack(table.bytes, 0, *addresses of results, *addresses of inputs) for so many of each."""
+    gap = (PORTS - outs) * ffi.sizeof("void *")
+    return struct.Struct(f"{outs}N{gap}x{ins}N").pack_into
+
+
+# No program of an operator has more: its inputs, its outputs and a derivative of each. No function has more results.
+PORTS = 2 * max(lib.lac_op_inputs(op) + lib.lac_op_outputs(op) for op in map(lib.lac_op_at, range(lib.lac_op_count())))
 
 
 def _outside():
@@ -173,7 +182,7 @@ class Context:
     def table(self, ports=0):
         """A table for one call, which gives it back to `tables` when done. A signal handler or finalizer that runs
         meanwhile, and calls Lacuna, gets another one. Functions of lists may have more ports than others."""
-        if ports > _PORTS:
+        if ports > PORTS:
             return Table(ports)
         try:
             return self.tables.pop()

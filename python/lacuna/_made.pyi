@@ -603,8 +603,9 @@ def segment_max(
 ) -> NDArray[Any]:
     """The largest of each group; ties share the gradient; `full` as in segment_logsumexp."""
 
-def segment_mean(map: Map, x: ArrayLike) -> NDArray[Any]:
-    """The mean of each group of a map; 0 for an empty one."""
+def segment_mean(map: Map, x: ArrayLike, axes: int = 0) -> NDArray[Any]:
+    """The mean of each group of a map; 0 for an empty one. `axes` more stand behind each entry, as in remap: 1 for rows
+    of features."""
 
 def segment_min(map: Map, x: ArrayLike, full: int = 0) -> NDArray[Any]:
     """The smallest of each group; ties share the gradient."""
@@ -840,6 +841,10 @@ def to_dense(pattern: Pattern, a: ArrayLike) -> NDArray[Any]:
 
 @overload
 def to_dense(pattern: Matrix | _Matrix) -> NDArray[Any]: ...
+
+def toeplitz(pattern: Pattern | Matrix | _Matrix, c: ArrayLike, r: ArrayLike) -> NDArray[Any]:
+    """The values of scipy.linalg.toeplitz(c, r) on a pattern; r[0] and diagonals that it does not store are not read.
+    solve, logdet and all that takes a matrix then take this one."""
 
 def toeplitz_mm(c: ArrayLike, r: ArrayLike, x: ArrayLike, op: _Form = "N") -> NDArray[Any]:
     """y = op(T) x, T = scipy.linalg.toeplitz(c, r) and never formed; r[0] is not read."""

@@ -83,7 +83,7 @@ def _taking_one(front, function, places):
     @functools.wraps(function)
     def taking(*given, **named):
         if given and isinstance(given[0], Handle):
-            return function(*given, **named)
+            return function(*given, **named) if named else function(*given)
         if not any([front.is_matrix(one) for one in (*given[:1], *named.values())]):
             if given:
                 way = "lacuna.torch has this function for it" if hasattr(given[0], "slots") else (

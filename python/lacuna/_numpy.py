@@ -9,7 +9,6 @@ from ._autodiff import recorded as _recorded
 from ._core import context, ffi
 from ._dtypes import BY_CODE, DTYPES, computed, promotions, rounded
 from ._program import FORWARD, find
-from ._autodiff.recorded import Array
 from ._words import place
 from .errors import ArgumentError, DtypeError
 
@@ -94,7 +93,7 @@ def code(dtype):
 
 def asarray(x, who="lacuna", name="an input"):
     """An array of anything but a masked array, whose mask would be lost."""
-    if type(x) is np.ndarray or isinstance(x, Array):
+    if type(x) is np.ndarray or isinstance(x, _recorded.Array):
         return x
     if isinstance(x, np.ma.MaskedArray):
         raise ArgumentError(f"{who}: {name} is a masked array; say what its masked numbers are with .filled()")
@@ -103,7 +102,7 @@ def asarray(x, who="lacuna", name="an input"):
 
 def convert(c, x):
     """A condition as an array of x's dtype: 1 where it holds."""
-    if isinstance(c, Array):
+    if isinstance(c, _recorded.Array):
         return c if c.dtype == x.dtype else _recorded.cast(c, x.dtype)
     c = np.asarray(c)
     return c if c.dtype == x.dtype else (c != 0).astype(x.dtype)
@@ -138,14 +137,14 @@ def apply(name, like, *arrays):
     try:
         for index, array in enumerate(arrays):
             if type(array) is not np.ndarray or array.dtype not in DTYPES or not _is_ready(array.flags):
-                if isinstance(array, Array):
+                if isinstance(array, _recorded.Array):
                     return _recorded.apply(name, like, arrays)
                 array = contiguous(spec.op.name, index, array)
             ready.append(array)
             metas.append((DTYPES[array.dtype], array.shape))
         program = spec.program(FORWARD, like, tuple(metas))
     except DtypeError as error:
-        if any([isinstance(array, Array) for array in arrays]):
+        if any([isinstance(array, _recorded.Array) for array in arrays]):
             return _recorded.apply(name, like, arrays)
         return _apply_promoted(error, name, like, [_given(spec.op.name, i, array) for i, array in enumerate(arrays)])
     outs = [np.empty(shape, BY_CODE[code]) for shape, code in zip(program.shapes, program.codes)]

@@ -18,7 +18,7 @@ import struct
 import threading
 import weakref
 
-from ._core import WAITING, context, ffi, lib, release, survive_fork
+from ._core import WAITING, context, ffi, lib, packing, release, survive_fork
 from ._tables import BY_ADDRESS, address
 from ._words import said
 from .errors import ArgumentError, ShapeError, StaleError
@@ -46,11 +46,11 @@ os.register_at_fork(after_in_child=_count_anew)
 class Family:
     """All specs made of one pattern, map, solver or factor, derivatives of derivatives included."""
 
-    __slots__ = ("specs", "names", "programs", "named", "leaving", "__weakref__")
+    __slots__ = ("specs", "asked", "programs", "named", "leaving", "__weakref__")
 
     def __init__(self):
         self.specs = {}  # content -> Spec
-        self.names = {}  # what a front end asked for -> name
+        self.asked = {}  # what a front end asked for -> Spec
         self.programs = {}  # (name, mode, like, metas, bits) -> Program, as C keeps it
         self.named = {}  # name -> Spec, of those that stand in graphs of torch
         self.leaving = ()
@@ -80,9 +80,9 @@ class Family:
             return spec
 
     def _forget(self):
-        """Let go of all names and specs: of one more frozen number with every call there would be no end. Specs live on
-        until the next time, because calls may be about to run those that they have just resolved."""
-        self.leaving, self.specs, self.names = self.specs, {}, {}
+        """Let go of all specs: of one more frozen number with every call there would be no end. Specs live on until the
+        next time, because calls may be about to run those that they have just resolved."""
+        self.leaving, self.specs, self.asked = self.specs, {}, {}
 
 
 class _Frozen:
@@ -261,8 +261,8 @@ class Program:
     """A short list of calls, made from shapes alone. It holds the C program, and with it what the spec holds."""
 
     __slots__ = (
-        "c", "key", "inputs", "results", "shapes", "codes", "reads", "takes", "warns", "outputs", "_steps", "_lone",
-        "_family",
+        "c", "key", "inputs", "results", "shapes", "codes", "reads", "takes", "warns", "pack", "outputs", "kept",
+        "_steps", "_lone", "_family",
     )  # fmt: skip
 
     def __init__(self, spec, c, key):
@@ -274,8 +274,9 @@ class Program:
         self.reads = tuple((port.role, port.index) for port in self.inputs if port.role in (IN, OUT))
         self.takes = tuple(port.index for port in self.inputs)  # of a function, which may not read all that came
         self.warns = spec.op.is_doubtful
+        self.pack = packing(len(self.inputs), len(self.results))
         self._steps, self._lone, self._family = None, False, weakref.ref(spec.family)
-        self.outputs = None  # a front end's own
+        self.outputs, self.kept = None, {}  # a front end's own
 
     @property
     def steps(self):
@@ -304,12 +305,7 @@ class Program:
     def run(self, ctx, ins, outs):
         """Run all steps on addresses of contiguous data; 0 for a result that is absent."""
         table = ctx.table(len(ins))
-        slots = table.ins
-        for i, address in enumerate(ins):
-            slots[i] = address
-        slots = table.outs
-        for i, address in enumerate(outs):
-            slots[i] = address
+        self.pack(table.bytes, 0, *outs, *ins)
         self.run_prepared(ctx, table)
 
     def run_prepared(self, ctx, table):

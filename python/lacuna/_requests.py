@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What front ends ask of C, an operator or function with its objects and attributes, and the names of the specs made of
-it.
-"""
+"""What front ends ask of C, an operator or function with its objects and attributes, and the specs made of it."""
 
 import functools
 
@@ -24,21 +22,25 @@ class _Arrays(Handle):
 ARRAYS = _Arrays()
 
 
-def resolve(op, keys, ints=(), floats=(), dtype=0):
-    """The name of the spec of an operator, or of a function ("functions.NAME"), with these objects and attributes
-    (floats by float.hex, so that no two are taken for one).
-
-    Constant: tracers call it once, and guard on the keys, which is why those come instead of the objects. The spec
-    belongs to the youngest of the objects.
+def spec_of(op, keys, ints=(), floats=(), dtype=0):
+    """The spec of an operator, or of a function ("functions.NAME"), with these objects and attributes (floats by
+    float.hex, so that no two are taken for one). It belongs to the youngest of the objects.
     """
     if not keys:
         raise ArgumentError(f"{op.removeprefix('functions.')}: there is no pattern; give at least one")
     home = found(keys[0]) if len(keys) == 1 else youngest([found(key) for key in keys])
-    request, names = (op, keys, ints, floats, dtype), home.family.names
-    name = names.get(request)
-    if name is None:
-        name = names[request] = _make(home.family, *request)
-    return name
+    request, asked = (op, keys, ints, floats, dtype), home.family.asked
+    spec = asked.get(request)
+    if spec is None:
+        spec = asked[request] = _make(home.family, *request)
+    return spec
+
+
+def resolve(op, keys, ints=(), floats=(), dtype=0):
+    """The name of that spec. Constant: tracers call it once, and guard on the keys, which is why those come instead of
+    the objects.
+    """
+    return spec_of(op, keys, ints, floats, dtype).name
 
 
 @functools.lru_cache(None)
@@ -55,8 +57,8 @@ def _make(family, op, keys, ints, floats, dtype):
             handles[at] = handles[at].solver()
     floats = tuple(map(float.fromhex, floats))
     if op in FUNCTIONS:
-        return family.intern_function(row, [h.c for h in handles], ints, floats).name
-    return family.intern(_spec(row, handles, ints, floats, dtype), [h.c for h in handles]).name
+        return family.intern_function(row, [h.c for h in handles], ints, floats)
+    return family.intern(_spec(row, handles, ints, floats, dtype), [h.c for h in handles])
 
 
 def _spec(row, handles, ints, floats, dtype):

@@ -15,7 +15,7 @@ INPUTS = {}  # operator -> names of its inputs, of those in the table of C
 # operators and functions that users call by another name
 _SAID = {
     "solve_with": "solve", "solve_from": "solve", "lstsq_with": "lstsq", "lac_solve_products": "solve_operator",
-    "lac_context_set_threads": "set_threads",
+    "lac_lanczos_products": "lanczos", "lac_context_set_threads": "set_threads",
 }  # fmt: skip
 _DTYPES = {"f32": "float32", "f64": "float64", "c64": "complex64", "c128": "complex128"}
 _FIELDS = {"preconditioner.factor": "preconditioner=factor", "preconditioner.apply": "preconditioner=function"}

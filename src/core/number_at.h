@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file number_at.h
 /// One number of a block of any dtype on the host, for loops that are short or seldom run. Hot ones have a text for
-/// each dtype (instantiate.h).
+/// each dtype (numbers/instantiate.h). It asks what a dtype is, which arrays know: numbers/ is below arrays and cannot
+/// hold it.
 
 #ifndef LACUNA_CORE_NUMBER_AT_H
 #define LACUNA_CORE_NUMBER_AT_H

@@ -2,20 +2,32 @@
 /// @file groups.c
 /// What is made of the groups of a map, of operators alone: derivatives come from the parts.
 ///
-///     segment_mean   remap(map, x) / remap(map, 1), 0 for a group of nothing
+///     segment_mean   remap(map, x) / remap(map, 1), 0 for a group of nothing; of blocks of numbers, number by number
 ///     segment_mm     gather_mm with the map that lengths describe
 
 #include "functions/function.h"
 
-lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x) {
+/// How many numbers each group of a map has, with `axes` more axes of size 1 behind.
+static lac_var groups_counts(lac_tape *tape, const lac_map *map, lac_var x, int axes) {
+  int64_t shape[LAC_MAX_DIMS];
+  lac_var counts = lac_remap(tape, map, lac_full(tape, x, 1, &map->inputs, 1, 0), LAC_PLAIN);
+
+  if (axes == 0) return counts;
+  for (int d = 0; d <= axes; d++) shape[d] = d == 0 ? map->outputs : 1;
+  return lac_reshape(tape, counts, axes + 1, shape);
+}
+
+lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x, int axes) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   lac_var counts = {0};
 
   if (!lac_tape_has(tape, "segment_mean", 1, &x)) return (lac_var){0};
   LAC_CHECK(map, LAC_ERR_ARG, "segment_mean: the map is NULL; see lac_map_create and lac_pattern_row_map");
-  counts = lac_remap(tape, map, lac_full(tape, x, 1, &map->inputs, 1, 0), LAC_PLAIN);
-  return lac_div_or_zero(tape, lac_remap(tape, map, x, LAC_PLAIN), counts);
+  LAC_CHECK(axes >= 0 && axes < LAC_MAX_DIMS, LAC_ERR_SHAPE, "segment_mean: %d axes behind each entry; give 0 to %d",
+            axes, LAC_MAX_DIMS - 1);
+  counts = groups_counts(tape, map, x, axes);
+  return lac_div_or_zero(tape, lac_remap_blocks(tape, map, x, LAC_PLAIN, axes), counts);
 done:
   return lac_tape_fail(tape, status);
 }
@@ -64,6 +76,8 @@ done:
   return status == LAC_OK ? y : lac_tape_fail(tape, status);
 }
 
-LAC_WRITES(segment_mean, "map: map, x: array", "The mean of each group of a map; 0 for an empty one.") {
-  c->out[0] = lac_segment_mean(c->tape, MAP(c, 0), IN(c, 0));
+LAC_WRITES(segment_mean, "map: map, x: array, axes: integer = 0",
+           "The mean of each group of a map; 0 for an empty one. `axes` more stand behind each entry, as in remap: 1 "
+           "for rows of features.") {
+  c->out[0] = lac_segment_mean(c->tape, MAP(c, 0), IN(c, 0), (int)INT(c, 0));
 }

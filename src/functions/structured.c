@@ -4,7 +4,8 @@
 ///
 ///     tridiagonal   the three diagonals are brought together into a band
 ///     diagonal      a product number by number; a solve is that of a band of one diagonal
-///     Toeplitz      a corner of a circulant of at least n + m - 1 rows, a power of two: x is padded by zeros, y cut
+///     Toeplitz      a corner of a circulant of at least n + m - 1 rows, a power of two: x is padded by zeros, y cut;
+///                   on a pattern it is a sparse matrix, whose values are gathered from column and row
 
 #include "functions/function.h"
 #include "ops/structured/banded.h"
@@ -109,6 +110,45 @@ done:
   return status == LAC_OK ? y : lac_tape_fail(tape, status);
 }
 
+/// The map from the slots of a pattern to a Toeplitz matrix's first column and row, behind each other.
+static lac_status toeplitz_places(lac_context *ctx, const lac_pattern *pattern, lac_map **out) {
+  lac_status status = LAC_OK;
+  int64_t *target = NULL;
+
+  LAC_ALLOC(target, pattern->nnz);
+  for (int64_t i = 0; i < pattern->rows; ++i) {
+    int64_t end = lac_buffer_get(pattern->offsets, i + 1);
+    for (int64_t z = lac_buffer_get(pattern->offsets, i); z < end; ++z) {
+      int64_t j = lac_buffer_get(pattern->columns, z);
+      target[z] = i >= j ? i - j : pattern->rows + j - i;
+    }
+  }
+  LAC_TRY(lac_map_create(ctx, pattern->nnz, pattern->rows + pattern->cols, target, out));
+done:
+  lac_free(target);
+  return status;
+}
+
+lac_var lac_toeplitz(lac_tape *tape, const lac_pattern *pattern, lac_var column, lac_var row) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  const lac_meta *cm = lac_tape_meta(tape, column), *rm = lac_tape_meta(tape, row);
+  lac_map *map = NULL;
+  lac_var a = {0};
+
+  if (!lac_tape_has(tape, "toeplitz", 2, (lac_var[]){column, row})) return (lac_var){0};
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "toeplitz"));
+  LAC_CHECK(cm->ndim && rm->ndim && lac_meta_last(cm) == pattern->rows && lac_meta_last(rm) == pattern->cols,
+            LAC_ERR_SHAPE, "toeplitz: column has %lld numbers and row %lld; the pattern has %lld rows and %lld columns",
+            (long long)lac_meta_last(cm), (long long)lac_meta_last(rm), (long long)pattern->rows,
+            (long long)pattern->cols);
+  LAC_TRY(toeplitz_places(ctx, pattern, &map));
+  a = lac_remap(tape, map, lac_concat(tape, column, row, -1), LAC_TRANSPOSED);
+done:
+  lac_map_destroy(&map);
+  return status == LAC_OK ? a : lac_tape_fail(tape, status);
+}
+
 // -- entries ---------------------------------------------------------------------------------------------------------
 
 LAC_WRITES(banded_mm, "lower_and_upper: bands, ab: array, x: columns, rows: integer = -1, op: form = N",
@@ -154,4 +194,10 @@ LAC_WRITES(diag_solve, "d: array, b: columns", "diag(d)^-1 b; a zero is an error
 LAC_WRITES(toeplitz_mm, "c: array, r: array, x: columns, op: form = N",
            "y = op(T) x, T = scipy.linalg.toeplitz(c, r) and never formed; r[0] is not read.") {
   c->out[0] = lac_toeplitz_mm(c->tape, IN(c, 0), IN(c, 1), IN(c, 2), (lac_form)INT(c, 0));
+}
+
+LAC_WRITES(toeplitz, "pattern: pattern, c: array, r: array",
+           "The values of scipy.linalg.toeplitz(c, r) on a pattern; r[0] and diagonals that it does not store are not "
+           "read. solve, logdet and all that takes a matrix then take this one.") {
+  c->out[0] = lac_toeplitz(c->tape, PATTERN(c, 0), IN(c, 0), IN(c, 1));
 }

@@ -618,13 +618,14 @@ lac_status lac_run_segment_dot(lac_context *ctx, const lac_map *map, const lac_a
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_segment_mean(lac_context *ctx, const lac_map *map, const lac_array *x, lac_array **result) {
+lac_status lac_run_segment_mean(lac_context *ctx, const lac_map *map, const lac_array *x, int axes,
+                                lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, "x", x);
-  lac_var made = lac_segment_mean(&plain.tape, map, x_var);
+  lac_var made = lac_segment_mean(&plain.tape, map, x_var, axes);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -1525,6 +1526,18 @@ lac_status lac_run_toeplitz_mm(lac_context *ctx, const lac_array *column, const 
   lac_var row_var = lac_plain_in(&plain, "row", row);
   lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_toeplitz_mm(&plain.tape, column_var, row_var, x_var, op);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_toeplitz(lac_context *ctx, const lac_pattern *pattern, const lac_array *column, const lac_array *row,
+                            lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var column_var = lac_plain_in(&plain, "column", column);
+  lac_var row_var = lac_plain_in(&plain, "row", row);
+  lac_var made = lac_toeplitz(&plain.tape, pattern, column_var, row_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 

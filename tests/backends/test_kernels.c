@@ -399,23 +399,10 @@ static void check_threads(lac_context *ctx, const lac_pattern *p, lac_dtype dtyp
   lac_array_destroy(&a.array), lac_array_destroy(&x.array);
 }
 
-/// Five entries in each row, anywhere: neighbouring rows have nothing to do with each other.
-static const sketch *sketch_anywhere(int64_t n, uint64_t seed) {
-  sketch *s = scratch(sizeof *s);
-  random_state r = random_start(seed);
-  s->rows = s->cols = n;
-  s->row = scratch((size_t)(5 * n) * sizeof *s->row);
-  s->col = scratch((size_t)(5 * n) * sizeof *s->col);
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t d = 0; d < 5; ++d) s->row[s->nnz] = i, s->col[s->nnz++] = d * (n / 5) + random_below(&r, n / 5);
-  }
-  return s;
-}
-
 /// With as many columns as do not fit a cache: rows are asked for ahead, and one thread scatters what two gather.
 static void products_with_entries_anywhere_are_right_and_their_bits_too(lac_context *ctx) {
   enum { N = 3000, K = 64 };
-  const sketch *s = sketch_anywhere(N, 30);
+  const sketch *s = sketch_anywhere(N, 5, 30);
   lac_pattern *p = pattern_of(ctx, s, LAC_WIDTH_AUTO);
   FOR_DTYPES(dtype) {
     size_t mark = scratch_mark();

@@ -140,7 +140,39 @@ static void toeplitz_mm_refuses_rows_that_do_not_fit(lac_context *ctx) {
   lac_array_destroy(&x);
 }
 
+static void toeplitz_on_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
+  out[0] = lac_toeplitz(tape, setup->patterns[0], in[0], in[1]);
+}
+
+static void toeplitz_on_dense(const op_case *c, const ref *in, ref *out) {
+  const sketch *s = c->patterns[0];
+  for (walk w = walk_batch(out, 1); walk_next(&w);) {
+    const number *column = walk_item(&w, &in[0], 1), *row = walk_item(&w, &in[1], 1);
+    number *a = walk_item(&w, out, 1);
+    for (int64_t e = 0; e < s->nnz; ++e) {
+      int64_t i = s->row[e], j = s->col[e];
+      a[e] = i >= j ? column[i - j] : row[j - i];
+    }
+  }
+}
+
+static void check_toeplitz_on(lac_context *ctx, const sketch *s, const char *column, const char *row, const char *a) {
+  op_case c = {.op = "remap", .patterns = {s}, .shapes = {column, row}, .result = {a}};
+  c.apply = toeplitz_on_apply, c.dense = toeplitz_on_dense;
+  c.fixed[0] = c.fixed[1] = 1, c.degree[0] = c.degree[1] = 1;
+  c.skip = OP_OPERATOR | OP_SCALE;  // an entry is of one of both
+  check_op(ctx, &c);
+}
+
+static void toeplitz_matrices_stand_on_patterns(lac_context *ctx) {
+  check_toeplitz_on(ctx, sketch_random(5, 4, 0.6, 3), "5", "4", "nnz");
+  check_toeplitz_on(ctx, sketch_random(3, 6, 0.5, 1), "2,3", "6", "2,nnz");
+  check_toeplitz_on(ctx, sketch_square(4, 1, 2), "4", "4", "nnz");
+  check_toeplitz_on(ctx, sketch_empty(3, 0), "3", "0", "nnz");
+}
+
 CHECK_MAIN(circulant_mm_differentiates_on_every_side, circulant_mm_is_right_in_fourier_space,
            circulant_mm_takes_what_is_small_or_empty, circulant_mm_broadcasts_batches_both_ways,
            circulant_mm_does_not_depend_on_threads, circulant_mm_is_right_for_many_unknowns,
-           toeplitz_matrices_of_any_shape_are_multiplied, toeplitz_mm_refuses_rows_that_do_not_fit)
+           toeplitz_matrices_of_any_shape_are_multiplied, toeplitz_mm_refuses_rows_that_do_not_fit,
+           toeplitz_matrices_stand_on_patterns)

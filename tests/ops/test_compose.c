@@ -127,20 +127,23 @@ static void rows_columns_and_diagonals_are_summed(lac_context *ctx) {
   check_line(ctx, sketch_empty(3, 0), ROW_SUM, "", "3");
 }
 
+/// i[1] of a case is how many axes stand behind each entry, 0 or 1.
 static void mean_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_segment_mean(tape, setup->object, in[0]);
+  out[0] = lac_segment_mean(tape, setup->object, in[0], (int)setup->c->i[1]);
 }
 
 static void mean_dense(const op_case *c, const ref *in, ref *out) {
-  for (walk w = walk_batch(out, 1); walk_next(&w);) {
-    const number *x = walk_item(&w, in, 1);
-    number *y = walk_item(&w, out, 1);
-    for (int64_t j = 0; j < group_count(c); ++j) {
+  int axes = (int)c->i[1];
+  int64_t width = axes ? out->meta.shape[out->meta.ndim - 1] : 1;
+  for (walk w = walk_batch(out, 1 + axes); walk_next(&w);) {
+    const number *x = walk_item(&w, in, 1 + axes);
+    number *y = walk_item(&w, out, 1 + axes);
+    for (int64_t at = 0; at < group_count(c) * width; ++at) {
       double count = 0;
       for (int64_t e = 0; e < c->patterns[0]->nnz; ++e) {
-        if (group_of(c, e) == j) y[j] += x[e], ++count;
+        if (group_of(c, e) == at / width) y[at] += x[e * width + at % width], ++count;
       }
-      if (count > 0) y[j] /= count;
+      if (count > 0) y[at] /= count;
     }
   }
 }
@@ -148,11 +151,30 @@ static void mean_dense(const op_case *c, const ref *in, ref *out) {
 static void groups_have_means(lac_context *ctx) {
   if (!check_claimed("segment_mean")) return;
   for (int kind = BY_ROW; kind <= MIXED; ++kind) {
-    op_case c = {.op = "remap", .patterns = {sketch_random(5, 4, 0.6, 3)}, .apply = mean_apply, .dense = mean_dense};
-    c.object = group_map, c.i[5] = kind, c.fixed[0] = 1, c.degree[0] = 1;
-    c.shapes[0] = "2,nnz", c.result[0] = op_text("2,%lld", (long long)group_count(&c));
-    check_op(ctx, &c);
+    for (int axes = 0; axes < 2; ++axes) {
+      op_case c = {.op = "remap", .patterns = {sketch_random(5, 4, 0.6, 3)}, .apply = mean_apply, .dense = mean_dense};
+      c.object = group_map, c.i[1] = axes, c.i[5] = kind, c.fixed[0] = 1 + axes, c.degree[0] = 1;
+      c.shapes[0] = axes ? "2,nnz,3" : "2,nnz";
+      c.result[0] = op_text(axes ? "2,%lld,3" : "2,%lld", (long long)group_count(&c));
+      check_op(ctx, &c);
+    }
   }
+}
+
+static void means_of_too_many_axes_are_refused(lac_context *ctx) {
+  lac_map *map = NULL;
+  lac_array *x = NULL;
+  lac_tape *tape = NULL;
+  CHECK_OK(lac_map_create(ctx, 2, 2, (int64_t[]){0, 1}, &map));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){2}, &x));
+  for (int i = 0; i < 3; ++i) {
+    CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
+    (void)lac_segment_mean(tape, map, lac_tape_constant(tape, x), (int[]){-1, 1, LAC_MAX_DIMS}[i]);
+    CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "axes");
+    lac_tape_destroy(&tape);
+  }
+  lac_array_destroy(&x);
+  lac_map_destroy(&map);
 }
 
 // -- one triangle ----------------------------------------------------------------------------------------------------
@@ -236,5 +258,5 @@ static void block_diag_refuses_values_that_are_not_there(lac_context *ctx) {
 }
 
 CHECK_MAIN(hadamard_multiplies_on_the_intersection, kron_multiplies_all_with_all, block_diag_puts_one_behind_the_other,
-           rows_columns_and_diagonals_are_summed, groups_have_means, a_triangle_is_mirrored,
-           mirror_refuses_what_has_no_image, block_diag_refuses_values_that_are_not_there)
+           rows_columns_and_diagonals_are_summed, groups_have_means, means_of_too_many_axes_are_refused,
+           a_triangle_is_mirrored, mirror_refuses_what_has_no_image, block_diag_refuses_values_that_are_not_there)

@@ -14,13 +14,18 @@ from lacuna.compat import torchsparsegradutils as tsgu
 from lacuna.compat.numml import krylov, nn
 from lacuna.compat.numml import sparse as numml
 from lacuna.compat.numml.sparse import linalg
+from lacuna.compat.torch_sla.backends import (
+    amgx_backend, nvmath_backend, pyamg_backend, pytorch_backend, scipy_backend, strumpack_backend,
+    torch_spsolve_backend,
+)  # fmt: skip
 from lacuna.compat.torchsparsegradutils import cupy, jax
 from lacuna.compat.torchsparsegradutils import utils as tsgu_utils
 
-_CALLED = "the iteration calls back into Python, once for each product"
+_HISTORY = "it gives the residuals, as many as there are steps"
 _OWN = "an iteration of the caller's function, whose result is a number of its own"
 _MAPPED = "test_compat_torchsparsegradutils.py has what vmap and compilers take of it"
 _BATCH = "for one matrix"
+_PLACES = "numbers say where entries are"
 _LAYOUT = "torch's own sparse tensors come out; test_sparse_tensor_layouts.py has what torch.func takes"
 
 
@@ -36,9 +41,14 @@ def csr_of(a):
     return numml.SparseCSRTensor.of(a.coalesce())
 
 
+def _rows_factored(a):
+    rows = csr_of(a)
+    return strumpack_backend.factor(rows.indptr, rows.indices, rows.data, 5)
+
+
 def definite(a):
     """Symmetric positive definite, of one matrix."""
-    return a.T @ a + a.of(numml.eye(5, dtype=torch.float64))
+    return a.T @ a + a.eye(5)
 
 
 def _exact(A, b):
@@ -65,9 +75,27 @@ SLA = {
     "ParallelBatchSolver.solve": Line(
         lambda a, x: sla.ParallelBatchSolver(a.row_indices, a.col_indices, (5, 5), "lu").solve(a.values, x),
         compile=_MAPPED),
+    "scipy_solve": Line(lambda a, x: scipy_backend.scipy_solve(*parts(a), x), compile=_MAPPED),
+    "scipy_norm": Line(lambda a, x: scipy_backend.scipy_norm(*parts(a)), compile=_MAPPED),
+    "scipy_det": Line(lambda a, x: scipy_backend.scipy_det(*parts(a)), compile=_MAPPED),
+    "pytorch_solve": Line(lambda a, x: pytorch_backend.pytorch_solve(*parts(a), x, "gmres", rtol=1e-14),
+                          compile=_MAPPED),
+    "pyamg_solve": Line(lambda a, x: pyamg_backend.pyamg_solve(*parts(definite(a)), x, tol=1e-13), compile=_MAPPED),
+    "amgx_solve": Line(lambda a, x: amgx_backend.amgx_solve(*parts(definite(a)), x, tol=1e-13), compile=_MAPPED),
+    "nvmath_solve": Line(lambda a, x: nvmath_backend.nvmath_solve(*parts(definite(a)), x, "spd"), compile=_MAPPED),
+    "torch_spsolve": Line(lambda a, x: torch_spsolve_backend.torch_spsolve(*parts(a), x), compile=_MAPPED),
+    "solve_transpose": Line(lambda a, x: strumpack_backend.solve_transpose(sla_of(a).lu(), x),
+                            vmap="factors of numbers", compile="factors of numbers"),
+    "factor": Line(lambda a, x: strumpack_backend.solve(_rows_factored(a), x), batched=_BATCH,
+                   vmap="factors of numbers", compile="factors of numbers"),
     "logdet": Line(lambda a, x: sla.det.logdet(sla_of(a))),
+    "SparseTensor.from_dense": Line(lambda a, x: sla.SparseTensor.from_dense(a.to_dense()), vmap=_PLACES,
+                                    compile=_PLACES),
+    "SparseTensor.from_torch_sparse": Line(lambda a, x: sla.SparseTensor.from_torch_sparse(a.to_sparse_coo()),
+                                           forward=_LAYOUT, compile=_LAYOUT),
     "SparseTensor.diag": Line(lambda a, x: sla.SparseTensor.diag(x)),
     "SparseTensor.solve": Line(lambda a, x: (sla_of(a).solve(x), sla_of(a).solve(x, backend="scipy"))),
+    "SparseTensor.solve_batch": Line(lambda a, x: sla_of(a).solve_batch(2 * a.values, x, method="lu")),
     "SparseTensor.det": Line(lambda a, x: sla_of(a).det()),
     "SparseTensor.logdet": Line(lambda a, x: sla_of(a).logdet(method="lu")),
     **{f"SparseTensor.{name}": Line(lambda a, x, name=name: getattr(sla_of(a), name)(-1))
@@ -86,6 +114,11 @@ SLA = {
         compile=_LAYOUT),
     "SparseTensorList.to_block_diagonal": Line(
         lambda a, x: sla.SparseTensorList([a, a.T]).to_block_diagonal(), batched=_BATCH, compile="made of patterns"),
+    "SparseTensorList.from_block_diagonal": Line(
+        lambda a, x: list(sla.SparseTensorList.from_block_diagonal(a, [(2, 2), (3, 3)])), compile="made of patterns"),
+    "SparseTensorList.solve": Line(lambda a, x: sla.SparseTensorList([a, a.T]).solve([x, 2 * x])),
+    "SparseTensorList.__matmul__": Line(lambda a, x: sla.SparseTensorList([a, a.T]) @ x,
+                                        compile="the compiler takes no operator of an object of ours and a tensor"),
 }  # fmt: skip
 TSGU = {
     "sparse_mm": Line(lambda a, x: tsgu.sparse_mm(a, x[..., None])),
@@ -102,12 +135,10 @@ TSGU = {
     "sparse_bidir_logsumexp": Line(lambda a, x: tsgu.sparse_bidir_logsumexp(a)),
     "sparse_solve_c4t": Line(lambda a, x: cupy.sparse_solve_c4t(a, x)),
     "sparse_solve_j4t": Line(lambda a, x: jax.sparse_solve_j4t(a, x), batched=_BATCH),
-    "linear_cg": Line(lambda a, x: tsgu_utils.linear_cg(definite(a).to_dense(), x, tolerance=1e-14), batched=_BATCH,
-                      forward=_CALLED, second=_CALLED, vmap=_CALLED, compile=_CALLED),
-    "bicgstab": Line(lambda a, x: tsgu_utils.bicgstab(a.to_dense(), x, settings=_TIGHT), batched=_BATCH,
-                     forward=_CALLED, second=_CALLED, vmap=_CALLED, compile=_CALLED),
-    "minres": Line(lambda a, x: tsgu_utils.minres(definite(a).to_dense(), x, settings=_CLOSE), batched=_BATCH,
-                   forward=_CALLED, second=_CALLED, vmap=_CALLED, compile=_CALLED),
+    "linear_cg": Line(lambda a, x: tsgu_utils.linear_cg(definite(a), x[..., None], tolerance=1e-14)),
+    "bicgstab": Line(lambda a, x: tsgu_utils.bicgstab(a, x[..., None], settings=_TIGHT)),
+    "minres": Line(lambda a, x: (tsgu_utils.minres(definite(a), x[..., None], settings=_CLOSE),
+                                 tsgu_utils.minres(definite(a), x[..., None], None, _SHIFTS, 2.0, settings=_CLOSE))),
     "lsmr": Line(lambda a, x: tsgu_utils.lsmr(a.to_dense()[:, :3], x)[0], batched=_BATCH, compile="reads numbers"),
     "convert_coo_to_csr": Line(lambda a, x: a.of(tsgu_utils.convert_coo_to_csr(a.to_sparse_coo())), batched=_BATCH,
                                forward=_LAYOUT, vmap=_LAYOUT, compile=_LAYOUT),
@@ -123,6 +154,7 @@ TSGU = {
     "stack_csr": Line(lambda a, x: a.of(tsgu_utils.stack_csr([a.to_sparse_csr(), (2 * a).to_sparse_csr()])),
                       batched=_BATCH, forward=_LAYOUT, vmap=_LAYOUT, compile=_LAYOUT),
 }  # fmt: skip
+_SHIFTS = torch.tensor([0.0, 1.5], dtype=torch.float64)
 _TIGHT = tsgu_utils.BICGSTABSettings(reltol=1e-14)
 _CLOSE = tsgu_utils.MINRESSettings(minres_tolerance=1e-14)
 _LAYER = nn.GCNConv(1, 2).double()
@@ -142,15 +174,16 @@ NUMML = {
     "spsolve_triangular": Line(lambda a, x: (linalg.spsolve_triangular(csr_of(a), x),
                                              linalg.spsolve_triangular(csr_of(a), x, False, True))),
     "conjugate_gradient": Line(lambda a, x: krylov.conjugate_gradient(csr_of(definite(a)), x, rtol=1e-14)[0],
-                               batched=_BATCH, forward=_CALLED, second=_CALLED, vmap=_CALLED, compile=_CALLED),
+                               compile=_HISTORY),
     "conjugate_residual": Line(lambda a, x: krylov.conjugate_residual(csr_of(definite(a)), x, rtol=1e-14)[0],
-                               batched=_BATCH, forward=_CALLED, second=_CALLED, vmap=_CALLED, compile=_CALLED),
+                               compile=_HISTORY),
     "diag": Line(lambda a, x: numml.diag(x, -1), compile="made of patterns"),
     "spouter": Line(lambda a, x: numml.spouter(x, a @ x), batched=_BATCH, vmap="reads numbers",
                     compile="reads numbers"),
     "unpack_csr": Line(lambda a, x: numml.unpack_csr(csr_of(a))[1], compile="indices are read of a pattern"),
     "repack_csr": Line(lambda a, x: numml.repack_csr(*numml.unpack_csr(csr_of(a))), batched=_BATCH,
                        compile="indices are read of a pattern"),
+    "SparseCSRTensor.__matmul__": Line(lambda a, x: csr_of(a) @ x),
     "SparseCSRTensor.data": Line(lambda a, x: csr_of(a).data * 2),
     "SparseCSRTensor.copy": Line(lambda a, x: csr_of(a).copy()),
     "SparseCSRTensor.row_sum": Line(lambda a, x: csr_of(a).row_sum()),
@@ -172,19 +205,21 @@ _WITHOUT = set((
     "estimate_direct_solver_memory get_available_gpu_memory DetConfig PreconditionerConfig SolverConfig SolverCache "
     "BICGSTABSettings LinearCGSettings CGInfo MINRESSettings LinearOperator DatasetUnavailable SuiteSparseUnavailable "
     "Profiler j2t t2j j2t_coo t2j_coo j2t_csr t2j_csr spmm_t4j "
+    "detect_matrix_type scipy_lu torch_coo_to_scipy_csr is_torch_spsolve_supported "
     # files, problems, random matrices, other packages' matrices: no input that has a gradient
     "load_mtx load_mtx_info load_sparse save_mtx save_sparse SparseProblem advection_diffusion_2d "
     "anisotropic_diffusion_2d bratu_1d default_sizes get helmholtz_1d laplacian_1d laplacian_1d_eigenvalues "
     "laplacian_2d laplacian_2d_eigenvalues laplacian_3d list_problems poisson_2d poisson_3d is_suitesparse_available "
+    "load_suitesparse file_of cache_dir iter_benchmarks Benchmark BenchmarkCollection plot_errors "
     "t2c_csr t2c_coo c2t_csr c2t_coo make_spd_sparse rand_sparse rand_sparse_tri sparse_eye "
     "eye row_indices diagonal_idx "
     # what differentiates, or is the inside of what does
     "vjp vjp_single fd sp_fd grad sp_grad model_to_vector vector_to_model SparseGenericSolve SparseGenericLstsq "
     "SparseTensor.condition_number SparseTensor.is_symmetric SparseTensor.is_hermitian "
-    "SparseTensor.is_positive_definite SparseTensor.detect_matrix_type SparseTensor.spy SparseTensorList.block_sizes "
-    "SparseTensorList.condition_number SparseCSRTensor.indptr SparseCSRTensor.indices SparseCSRTensor.requires_grad "
-    "SparseCSRTensor.grad_fn SparseCSRTensor.to_scipy_csr SparseCSRTensor.tocsr SparseCSRTensor.tocoo "
-    "SparseCSRTensor.to_cupy_csr"
+    "SparseTensor.is_positive_definite SparseTensor.detect_matrix_type SparseTensor.spy SparseTensor.eye "
+    "SparseTensorList.spy SparseTensorList.block_sizes SparseTensorList.condition_number SparseCSRTensor.indptr "
+    "SparseCSRTensor.indices SparseCSRTensor.requires_grad SparseCSRTensor.grad_fn SparseCSRTensor.to_scipy_csr "
+    "SparseCSRTensor.tocsr SparseCSRTensor.tocoo SparseCSRTensor.to_cupy_csr"
 ).split())
 EVERY = [pytest.param(table, name, kind, id=f"{package}-{name}-{kind}")
          for package, table in TABLES.items() for name in table for kind in KINDS]  # fmt: skip
@@ -230,7 +265,7 @@ _CLASSES = {f"{name.partition('.')[0]}." for table in TABLES.values() for name i
 
 
 def _methods(name, kind):
-    own = {method for method in vars(kind) if not method.startswith("_")}
+    own = {method for method in vars(kind) if not method.startswith("_") or method == "__matmul__"}
     return {f"{name}.{method}" for method in own
             if not (getattr(vars(kind)[method], "__doc__", "") or "").startswith("Not there yet")}  # fmt: skip
 

@@ -303,8 +303,12 @@ def test_no_option_is_dropped(capsys):
     same(sla.solve(lambda x: dense @ x, b, x0=want + 0.1, rtol=1e-12), want, 1e-8)
     sla.solve(A, b, method="gmres", preconditioner="none", verbose=True)
     assert "residual" in capsys.readouterr().out
-    with pytest.raises(NotImplementedError, match="return_info"):
-        sla.solve(lambda x: dense @ x, b, return_info=True)
+    x, info = sla.solve(lambda x: dense @ x, b, return_info=True, rtol=1e-12)
+    assert info.converged and info.backend == "lacuna"
+    same(x, want, 1e-8)
+    tall = dense[:, :3]
+    x = sla.solve(lambda x: tall @ x, b, shape=(5, 3), rtol=1e-12)
+    same(x, torch.linalg.lstsq(tall, b[:, None]).solution[:, 0], 1e-8)
     with pytest.raises(NotImplementedError, match="x0"):
         SparseTensor.from_dense(dense[:, :3]).solve(b, method="lsmr", x0=want[:3])
     with pytest.raises(lacuna.ArgumentError, match="shape"):

@@ -237,6 +237,78 @@ def test_problems():
         datasets.bratu_1d(lam=4.0)
 
 
+def test_benchmarks_have_solutions_that_are_known():
+    from lacuna.compat.torch_sla import datasets
+
+    assert [(name, len(found)) for name, found in datasets.Benchmarks.items()] == [
+        ("suitesparse", 5), ("dimacs10", 4), ("synthetic", 6)]  # fmt: skip
+    for key, bench in datasets.Synthetic.items():
+        assert len(bench) == 3 and max(bench.evaluate(sla.spsolve)) < 1e-9 and bench is datasets.Synthetic[key]
+        assert bench.val.dtype == datasets.Synthetic.dtype_for(key) and datasets.Synthetic.notes(key)
+    kinds = {key: bench.detected_kind for key, bench in datasets.Synthetic.items()}
+    assert kinds["poisson_2d_64"] == "spd" and kinds["convdiff_2d_64_peclet_10"] == "general"
+    small = datasets.Synthetic["poisson_2d_16"]
+    same(SparseTensor(small.val, small.row, small.col, small.shape).to_dense(), torch.tensor(grid(16).toarray()))
+    assert "n=256" in repr(small) and "nope" not in datasets.Synthetic
+    with pytest.raises(KeyError):
+        datasets.Synthetic["nope"]
+
+
+def test_a_benchmark_measures_solvers():
+    from lacuna.compat.torch_sla.benchmark import Benchmark, plot_errors
+
+    parts = torch.tensor([2.0, 4.0], dtype=D), torch.tensor([0, 1]), torch.tensor([0, 1]), (2, 2)
+    bench = Benchmark("two", *parts, cases=[{"x": torch.ones(2, dtype=D), "b": parts[0]}])
+    halved = lambda val, row, col, shape, b: b / 2  # noqa: E731
+    same(torch.tensor(bench.evaluate(halved, 0)), torch.tensor(0.5**0.5))
+    assert bench.evaluate(halved, [0, 0], metric="max_abs") == [1.0, 1.0]
+    assert bench.evaluate(halved, 0, metric=lambda x, exact: float(x[1] - exact[1])) == 1.0
+    drawn = Benchmark("drawn", *parts, n_cases=2, seed=5)
+    same(drawn[1]["b"], parts[0] * drawn[1]["x"])
+    assert [case["seed"] for case in drawn] == [5, 6] and not torch.equal(drawn[0]["x"], drawn[1]["x"])
+    with pytest.raises(lacuna.ArgumentError, match="metric"):
+        bench.evaluate(halved, metric="l1")
+    with pytest.raises(lacuna.ShapeError, match="square"):
+        Benchmark("tall", *parts[:3], (3, 2))
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+    except ImportError:
+        return
+    assert plot_errors({"two": [0.5, 1.0], "drawn": [1e-9]}).get_yscale() == "log"
+
+
+def test_matrices_of_collections_are_read_from_files(tmp_path, monkeypatch):
+    from lacuna.compat.torch_sla import datasets
+
+    monkeypatch.setenv("TORCH_SLA_DATASET", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for collection in (datasets.SuiteSparse, datasets.DIMACS10):
+        monkeypatch.setattr(collection, "_made", {})
+    assert not datasets.is_suitesparse_available() and not datasets.is_suitesparse_available("nos3")
+    with pytest.raises(datasets.DatasetUnavailable, match=r"no nos3.mtx in .*sparse.tamu.edu/MM/HB/nos3.tar.gz"):
+        datasets.load_suitesparse("nos3")
+    sla.save_mtx(SparseTensor.from_scipy(grid(5)), tmp_path / "nos3.mtx", symmetry="symmetric")
+    problem = datasets.load_suitesparse("nos3")
+    same(problem.to_dense(), torch.tensor(grid(5).toarray()))
+    assert problem.properties == {
+        "complex": False, "symmetric": True, "spd": True, "mm_symmetry": "symmetric", "mm_field": "real"}  # fmt: skip
+    assert problem.meta["group"] == "HB" and datasets.is_suitesparse_available("nos3")
+    sla.save_mtx(SparseTensor.from_scipy(grid(4)), tmp_path / "bcsstk16.mtx")
+    with pytest.warns(UserWarning, match="is left out"):
+        found = list(datasets.iter_benchmarks(sources=["suitesparse"]))
+    assert [(source, key, bench.shape) for source, key, bench in found] == [("suitesparse", "real_spd", (16, 16))]
+    with pytest.raises(datasets.DatasetUnavailable):
+        list(datasets.iter_benchmarks(sources=["dimacs10"], skip_unavailable=False))
+    edges = SparseTensor(torch.tensor([3.0, 1, 2], dtype=D), [0, 1, 2], [0, 0, 1], (3, 3))  # a loop, and a path
+    sla.save_mtx(edges, tmp_path / "delaunay_n10.mtx")
+    graph = datasets.DIMACS10["delaunay_small"]
+    want = torch.tensor([[1.5, -0.5, 0], [-0.5, 2.5, -1], [0, -1, 2]], dtype=D)
+    same(SparseTensor(graph.val, graph.row, graph.col, graph.shape).to_dense(), want)
+    assert graph.detected_kind == "spd" and max(graph.evaluate(sla.spsolve)) < 1e-12
+
+
 @pytest.mark.parametrize("side", [30, 100])
 @pytest.mark.parametrize("dtype, size", [(torch.float32, 4), (torch.float64, 8), (torch.complex128, 16)])
 def test_memory_is_foreseen_as_scipys_factor_needs_it(side, dtype, size):

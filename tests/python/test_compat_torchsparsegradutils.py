@@ -323,6 +323,34 @@ def test_conjugate_gradients_with_functions_and_matrices():
         utils.linear_cg(dense, b, tolerance=1e-14, max_iter=1)
 
 
+def test_conjugate_gradients_with_tridiagonal_matrices():
+    """T of all steps has the eigenvalues of the matrix, and its first moment is that of the column."""
+    dense, b = positive(), random(6, 3, like=torch.zeros(1, dtype=D))
+    for A in (dense, sparse(dense, torch.sparse_csr), lambda x: dense @ x):
+        x, T = utils.linear_cg(A, b, n_tridiag=2, tolerance=1e-11)
+        same(x, torch.linalg.solve(dense, b), 1e-8)
+        assert T.shape == (2, 6, 6)
+        for one, column in zip(T, b.T):
+            same(torch.linalg.eigvalsh(one), torch.linalg.eigvalsh(dense), 1e-9)
+            same(one[0, 0], column @ dense @ column / column.dot(column), 1e-12)
+    scale = dense.diagonal().rsqrt()
+    scaled = scale[:, None] * dense * scale
+    for preconditioner in (lambda r: r / dense.diagonal()[:, None], torch.diag(1 / dense.diagonal())):
+        _, T = utils.linear_cg(dense, b, n_tridiag=3, preconditioner=preconditioner)
+        same(torch.linalg.eigvalsh(T), torch.linalg.eigvalsh(scaled).expand(3, 6), 1e-9)
+    options = {"n_tridiag": 1, "max_tridiag_iter": 3, "initial_guess": b[:, 1], "return_info": True}
+    _, T, info = utils.linear_cg(dense, b[:, 0], **options)
+    left = b[:, 0] - dense @ b[:, 1]
+    same(T[0, 0, 0], left @ dense @ left / left.dot(left), 1e-12)
+    assert T.shape == (1, 3, 3) and info.converged.all()
+    batch = torch.stack([dense, 2 * dense])
+    _, T = utils.linear_cg(batch, b.expand(2, 6, 3), n_tridiag=1)
+    same(torch.linalg.eigvalsh(T[0, 1]), 2 * torch.linalg.eigvalsh(dense), 1e-9)
+    same(utils.linear_cg(torch.eye(4, dtype=D), b[:4], n_tridiag=3)[1], torch.ones(3, 1, 1, dtype=D))
+    with pytest.raises(lacuna.ShapeError, match="n_tridiag is 4; rhs has 3 columns"):
+        utils.linear_cg(dense, b, n_tridiag=4)
+
+
 def test_iterations_have_gradients_in_matrix_and_right_hand_side():
     dense, b = positive(), random(6, like=torch.zeros(1, dtype=D))
     for solve in (lambda A, b: utils.linear_cg(A, b, tolerance=1e-12),
@@ -379,6 +407,16 @@ def test_lsmr_of_functions(shape, dtype):
     dense, start = random(*shape, like=like), random(shape[1], like=like, seed=2)
     differentiates(lambda b: utils.lsmr(lambda x: dense @ x, b, n=shape[1], damp=0.5, x0=start, **tight)[0], b)
     differentiates(lambda b: utils.lsmr(lambda x: dense @ x, b, lambda y: dense.mH @ y, damp=0.5, **tight)[0], b)
+
+
+def test_lsmr_of_an_ill_conditioned_function():
+    like = torch.zeros(1, dtype=D)
+    u, v = (torch.linalg.qr(random(n, 50, like=like, seed=n)).Q for n in (200, 50))
+    sizes = torch.logspace(0, -6, 50, dtype=D)
+    dense, b = u * sizes @ v.T, u.sum(1) + 1e-3 * random(200, like=like)
+    want = v @ (u.T @ b / sizes)
+    x, _ = utils.lsmr(lambda x: dense @ x, b, n=50, atol=1e-14, btol=1e-14, maxiter=20000)
+    assert torch.linalg.norm(x - want) <= 1e-7 * torch.linalg.norm(want)
 
 
 def test_lsmr_refuses():

@@ -284,7 +284,7 @@ def test_recorded_arrays_stay_in_their_thread(monkeypatch):
                 released.append(threading.get_ident())
             return getattr(lacuna._core.lib, name)
 
-    monkeypatch.setattr(lacuna._recorded, "lib", Spy())
+    monkeypatch.setattr(lacuna._autodiff.recorded, "lib", Spy())
 
     def function(x):
         for use in (lambda: lacuna.sum(x * x), lambda: x + 1, lambda: x.value, lambda: lacuna.grad(lacuna.sum)(x)):

@@ -69,6 +69,7 @@ CASES = {
     "banded_gemm": lambda f: f((1, 0), numbers(2, N), (0, 1), numbers(2, N), op_x="N", op_y="T"),
     "tridiagonal_solve": lambda f: f(X[1:, 0], X[:, 1] + 9, X[1:, 2], X), "diag_mm": lambda f: f(X[:, 0], X),
     "diag_solve": lambda f: f(X[:, 0], X), "toeplitz_mm": lambda f: f(X[:, 0], X[:4, 1], X[:4]),
+    "toeplitz": lambda f: f(TALL, X[:5, 0], X[:3, 1]),
     "kron_mm": lambda f: f(P, A, SYMMETRIC, matrix(SYMMETRIC, 2), B), "kronsum_mm": lambda f: f(P, A, P, A, B[:, 0]),
     "kron_solve": lambda f: f(P, A, SYMMETRIC, matrix(SYMMETRIC, 2), B, "T"),
 }  # fmt: skip

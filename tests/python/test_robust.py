@@ -93,10 +93,10 @@ def test_compiled_scale_takes_any_factor_without_being_compiled_anew(backend):
 
 def test_many_factors_leave_nothing_behind():
     lacuna.scale(0.5, a), lt.scale(0.5, torch.tensor(a))
-    before = len(ARRAYS.family.specs), len(ARRAYS.family.names), len(ARRAYS.family.programs)
+    before = len(ARRAYS.family.specs), len(ARRAYS.family.asked), len(ARRAYS.family.programs)
     for factor in np.linspace(1, 2, 50):
         lacuna.scale(factor, a), lt.scale(factor, torch.tensor(a))
-    assert (len(ARRAYS.family.specs), len(ARRAYS.family.names), len(ARRAYS.family.programs)) == before
+    assert (len(ARRAYS.family.specs), len(ARRAYS.family.asked), len(ARRAYS.family.programs)) == before
 
 
 def test_c_keeps_programs_and_python_asks_it_for_them():

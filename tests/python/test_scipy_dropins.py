@@ -173,8 +173,6 @@ def test_krylov_methods_end_as_scipys(method):
     if method != "minres":
         x, info = solve(a, b, rtol=0.0, atol=1e-3)
         assert info == 0 and np.linalg.norm(b - a @ x) <= 1.01e-3
-    with pytest.raises(NotImplementedError, match="progress="):
-        solve(a, b, callback=lambda xk: None)
     seen = []
     solve(a, b, progress=lambda iteration, residual: seen.append(residual))
     assert seen and seen[-1] <= 1e-5
@@ -244,6 +242,54 @@ def test_gmres_counts_cycles_and_calls_back():
         ls.gmres(a, b, callback=print, callback_type="y")
 
 
+@pytest.mark.parametrize("method", KRYLOV)
+@pytest.mark.parametrize("make", [lambda a: a, sl.aslinearoperator])
+def test_callbacks_get_the_iterate_of_scipys_own(method, make):
+    a, b, more = definite(), numbers(30), {"callback_type": "x"} if method == "gmres" else {}
+    seen, diagonal = [], sp.diags_array(1 / a.diagonal())
+    given = {"rtol": 1e-10, "M": diagonal, "maxiter": 40, **more}
+    with pytest.warns(lacuna.LacunaWarning, match=f"{method}: SciPy's own.*progress=") as told:
+        x, info = getattr(ls, method)(make(a), b, numbers(30), callback=lambda xk: seen.append(xk.copy()), **given)
+    assert info == 0 and told[0].filename == __file__
+    assert len(seen) > 1 and seen[0].shape == (30,)
+    np.testing.assert_allclose(a @ seen[-1], b, atol=1e-6), np.testing.assert_allclose(seen[-1], x, atol=1e-8)
+    for wrong in ({"M": "jacobi"}, {"progress": True}):
+        with pytest.raises(ValueError, match="leave out callback"):
+            getattr(ls, method)(a, b, callback=print, **more, **wrong)
+
+
+def test_minres_hands_its_shift_to_scipys_own():
+    a, b = definite(), numbers(30)
+    with pytest.warns(lacuna.LacunaWarning):
+        x, _ = ls.minres(a, b, shift=0.5, rtol=1e-11, callback=lambda xk: None)
+    np.testing.assert_allclose(x, np.linalg.solve(a.toarray() - 0.5 * np.eye(30), b), rtol=1e-6, atol=1e-7)
+
+
+def test_gmres_calls_back_with_residuals_unless_it_is_asked_otherwise():
+    a, b = system(), numbers(30)
+    for kind in (None, "legacy", "pr_norm"):
+        seen = []
+        ls.gmres(a, b, rtol=1e-10, callback=seen.append, callback_type=kind)
+        assert seen[-1] <= 1e-10 and all(isinstance(residual, float) for residual in seen)
+
+
+def test_what_tunes_superlu_is_not_read():
+    a, b = system(form="csc"), numbers(30)
+    for solve in (ls.splu, ls.spilu):
+        with pytest.warns(lacuna.LacunaWarning, match=f"{solve.__name__}: .*by relax, options; not read") as told:
+            made = solve(a, relax=1, options={"SymmetricMode": True})
+        assert told[0].filename == __file__
+        close(made.solve(b), solve(a).solve(b))
+
+
+def test_incomplete_factors_that_drop_are_scipys_own():
+    a, b = system(), numbers(30)
+    for given in ({"drop_tol": 1e-3}, {"fill_factor": 5, "diag_pivot_thresh": 0.1}, {"drop_rule": "basic"}):
+        with pytest.warns(lacuna.LacunaWarning, match="SciPy's own spilu"):
+            made = ls.spilu(a, **given)
+        close(made.solve(b), sl.spilu(a.tocsc(), **given).solve(b))
+
+
 def test_minres_shifts():
     a, b = definite(), numbers(30)
     for make in (lambda m: m, sl.aslinearoperator):
@@ -310,6 +356,36 @@ def test_least_squares_of_operators(shape, dtype):
     assert ls.lsqr(operator, b, iter_lim=1)[1] == 7 and ls.lsmr(operator, 0 * b)[1] == 0
     with pytest.raises(NotImplementedError, match="rmatvec"):
         ls.lsmr(sl.LinearOperator(shape, matvec=lambda x: dense @ x), b)
+
+
+def ill_conditioned(shape, dtype):
+    """A matrix of condition 1e6, the best x, and a right-hand side that is not in the range of a tall one."""
+    rank = min(shape)
+    u, _ = np.linalg.qr(numbers((shape[0], rank), dtype))
+    v, _ = np.linalg.qr(numbers((shape[1], rank), dtype))
+    sizes = np.logspace(0, -6, rank)
+    a = (u * sizes) @ v.conj().T
+    b = a @ numbers(shape[1], dtype) + 1e-3 * numbers(shape[0], dtype)
+    return a, b, v @ ((u.conj().T @ b) / sizes)
+
+
+@pytest.mark.parametrize("shape", [(200, 50), (50, 200), (50, 50)])
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize("damp", [0.0, 1e-5])
+def test_ill_conditioned_least_squares_have_scipys_digits(shape, dtype, damp):
+    a, b, exact = ill_conditioned(shape, dtype)
+    if damp:
+        stacked = np.concatenate([a, damp * np.eye(shape[1])])
+        exact = np.linalg.lstsq(stacked, np.append(b, np.zeros(shape[1])))[0]
+    operator = sl.LinearOperator(shape, matvec=lambda x: a @ x, rmatvec=lambda y: a.conj().T @ y, dtype=dtype)
+    off = lambda x: np.linalg.norm(x - exact) / np.linalg.norm(exact)  # noqa: E731
+    for name, limit in (("lsqr", "iter_lim"), ("lsmr", "maxiter")):
+        more = {"damp": damp, "atol": 1e-14, "btol": 1e-14, "conlim": 1e16, limit: 10000}
+        theirs = getattr(sl, name)(operator, b, **more)
+        for given in (operator, sp.csr_array(a)):
+            x, istop, iterations, *_ = getattr(ls, name)(given, b, **more)
+            assert off(x) <= max(10 * off(theirs[0]), 1e-7)
+            assert iterations < 10000 and (istop in (1, 2) or shape[0] == shape[1])
 
 
 def test_norms_of_lines_in_every_order():
@@ -385,8 +461,7 @@ def test_onenormest_is_exact():
 def test_what_is_not_here_says_so():
     a = system(form="csc")
     for call in (
-        lambda: ls.inv(a), lambda: ls.splu(a, relax=1), lambda: ls.splu(a, options={"SymmetricMode": True}),
-        lambda: ls.spilu(a, drop_tol=0.1), lambda: ls.onenormest(sl.aslinearoperator(a)),
+        lambda: ls.inv(a), lambda: ls.onenormest(sl.aslinearoperator(a)),
         lambda: ls.minres(a, np.ones(30), show=True), lambda: ls.minres(a, np.ones(30), check=True),
     ):  # fmt: skip
         with pytest.raises(NotImplementedError):

@@ -243,3 +243,145 @@ def test_a_start_saves_products_and_has_no_derivative():
     host = system.numpy()
     x = lacuna.solve_operator(lambda x: host @ x, (), b.numpy(), "cg", want.numpy(), max_iterations=1)
     np.testing.assert_allclose(x, want.numpy())
+
+
+# -- Lanczos' process -------------------------------------------------------------------------------------------------
+
+
+def hermitian(dtype, n=9, seed=0):
+    """Positive definite, by NumPy."""
+    g = np.random.default_rng(seed)
+    a = g.normal(size=(n, n)) + (1j * g.normal(size=(n, n)) if np.issubdtype(dtype, np.complexfloating) else 0)
+    return (a @ a.conj().T / n + np.eye(n)).astype(dtype)
+
+
+def tridiagonal(alpha, beta):
+    return np.diag(alpha) + np.diag(beta[:-1], 1) + np.diag(beta[:-1], -1)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize("is_preconditioned", [False, True])
+def test_lanczos_has_the_moments_of_the_matrix(dtype, is_preconditioned):
+    """(T^k)_00 = s^H (B A)^k B s / s^H B s for k up to twice the steps, and T has the norm of what is left."""
+    a, b, steps = hermitian(dtype), hermitian(dtype, seed=1) if is_preconditioned else np.eye(9), 4
+    start = np.random.default_rng(2).normal(size=(2, 9)).astype(dtype)
+    inverse = (lambda x, op: x @ b.T) if is_preconditioned else None
+    alpha, beta = lacuna.lanczos(lambda m, x: x @ m.T, (a,), start, steps, inverse)
+    of_torch = lt.lanczos(lambda m, x: x @ m.T, (torch.from_numpy(a),), torch.from_numpy(start), steps, inverse)
+    for numbers, tensor in zip((alpha, beta), of_torch):
+        np.testing.assert_allclose(numbers, tensor.numpy(), rtol=1e-13)
+    assert alpha.shape == beta.shape == (2, steps) and alpha.dtype == np.float64 and not of_torch[0].requires_grad
+    for s, T in zip(start, map(tridiagonal, alpha, beta)):
+        for k in range(2 * steps):
+            want = s.conj() @ np.linalg.matrix_power(b @ a, k) @ b @ s / (s.conj() @ b @ s)
+            np.testing.assert_allclose(np.linalg.matrix_power(T, k)[0, 0], want, rtol=1e-11)
+    whole = tridiagonal(*lacuna.lanczos(lambda x: x @ a.T, (), start[0], 9, inverse))
+    np.testing.assert_allclose(np.linalg.eigvalsh(whole), np.sort(np.linalg.eigvals(b @ a).real), rtol=1e-10)
+
+
+def test_lanczos_ends_where_the_space_does_and_refuses():
+    alpha, beta = lacuna.lanczos(lambda x: 2 * x, (), np.eye(3, dtype=np.float32)[1], 5)
+    assert alpha.tolist() == [2, 1, 1, 1, 1] and beta.tolist() == [0] * 5 and alpha.dtype == np.float32
+    assert [part.shape for part in lacuna.lanczos(lambda x: x, (), np.ones((0, 3)), 2)] == [(0, 2)] * 2
+    assert lacuna.lanczos(lambda x: x, (), np.ones(3), 0)[0].shape == (0,)
+    with pytest.raises(lacuna.DefiniteError, match="lanczos: the preconditioner is not positive definite"):
+        lacuna.lanczos(lambda x: x, (), np.ones(3), 2, lambda x, op: -x)
+    with pytest.raises(lacuna.ShapeError, match=r"lanczos: start has shape \(\)"):
+        lacuna.lanczos(lambda x: x, (), 1.0, 2)
+    with pytest.raises(lacuna.ArgumentError, match="lanczos: theta is a ndarray"):
+        lacuna.lanczos(lambda a, x: a @ x, np.eye(3), np.ones(3), 2)
+    with pytest.raises(lacuna.ShapeError, match="lanczos: the function returned an array of shape"):
+        lacuna.lanczos(lambda x: x[:2], (), np.ones(3), 2)
+
+
+# -- rectangles -------------------------------------------------------------------------------------------------------
+
+RECTANGLES = [(7, 3), (3, 7)]
+
+
+def rectangle(shape, dtype):
+    g = torch.Generator().manual_seed(5)
+    A, b = (torch.randn(s, generator=g, dtype=dtype) for s in (shape, shape[:1]))
+    return A.requires_grad_(), b.requires_grad_()
+
+
+@pytest.mark.parametrize("shape", RECTANGLES)
+def test_numpy_solves_least_squares(shape):
+    A, b = (t.detach().numpy() for t in rectangle(shape, torch.complex128))
+    want = np.linalg.lstsq(A, b)[0]
+    product, adjoint = lambda m, x: m @ x, lambda m, y: m.conj().T @ y
+    for method in ("auto", "lsqr"):
+        x = lacuna.solve_operator(product, [A], b, method, adjoint=adjoint, shape=(shape[1],), rtol=1e-13)
+        np.testing.assert_allclose(x, want, atol=1e-11)
+    given = {"adjoint": adjoint, "shape": (shape[1],), "x0": want, "return_info": True}
+    x, report = lacuna.solve_operator(product, [A], b, **given)
+    np.testing.assert_allclose(x, want, atol=1e-9)
+    assert report["ending"] == "converged" and report["method"] == "lsmr" and report["iterations"] <= 1
+    columns = lacuna.solve_operator(lambda x: A @ x.ravel(), [], b, "lsqr", adjoint=lambda y: (A.conj().T @ y)[:, None],
+                                    shape=(shape[1], 1), rtol=1e-13)  # fmt: skip
+    np.testing.assert_allclose(columns[:, 0], want, atol=1e-11)
+
+
+@pytest.mark.parametrize("shape", RECTANGLES)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+@pytest.mark.parametrize("adjoint", [None, lambda A, y: A.mH @ y])
+def test_torch_differentiates_least_squares(shape, dtype, adjoint):
+    A, b = rectangle(shape, dtype)
+    more = {"adjoint": adjoint, "shape": (shape[1],), "rtol": 1e-13}
+    f = lambda A, b: lt.solve_operator(torch.matmul, (A,), b, "lsqr", **more)  # noqa: E731
+    torch.testing.assert_close(f(A, b), torch.linalg.pinv(A) @ b, rtol=1e-10, atol=1e-11)
+    assert gradcheck(f, (A, b), check_forward_ad=True)
+    assert gradgradcheck(f, (A, b), check_fwd_over_rev=True, check_rev_over_rev=True)
+    A, b = A.detach(), b.detach()
+    ours, plain = (lambda A: f(A, b).abs().sum()), lambda A: (torch.linalg.pinv(A) @ b).abs().sum()
+    torch.testing.assert_close(torch.func.grad(ours)(A), torch.func.grad(plain)(A))
+
+
+@pytest.mark.parametrize("method", ["lsqr", "lsmr"])
+def test_least_squares_solve_nonsymmetric_systems(method):
+    c, w, b = system(torch.float64)
+    f = lambda c, w, b: lt.solve_operator(stencil, (c, w), b, method, **OPTIONS)  # noqa: E731
+    torch.testing.assert_close(f(c, w, b), torch.linalg.solve(dense(c, w), b), rtol=1e-10, atol=1e-12)
+    assert gradcheck(f, (c, w, b))
+    A, right = dense(c, w).detach().numpy(), b.detach().numpy()
+    x = lacuna.solve_operator(lambda x: A @ x, (), right, method, adjoint=lambda y: A.T @ y, **OPTIONS)
+    np.testing.assert_allclose(x, np.linalg.solve(A, right), rtol=1e-9)
+
+
+def test_an_ill_conditioned_rectangle_keeps_its_digits():
+    g = torch.Generator().manual_seed(0)
+    u, v = (torch.linalg.qr(torch.randn(n, 50, generator=g, dtype=torch.float64))[0] for n in (200, 50))
+    sizes = torch.logspace(0, -6, 50, dtype=torch.float64)
+    A, b = u * sizes @ v.T, u.sum(1) + 1e-3 * torch.randn(200, generator=g, dtype=torch.float64)
+    want = v @ (u.T @ b / sizes)
+    for method in ("lsqr", "lsmr"):
+        x = lt.solve_operator(lambda x: A @ x, (), b, method, shape=(50,), rtol=1e-14, max_iterations=20000)
+        assert torch.linalg.norm(x - want) <= 1e-7 * torch.linalg.norm(want)
+
+
+def test_information_comes_with_the_solution():
+    c, w, b = system(torch.float64)
+    x, info = lt.solve_operator(stencil, (c, w), b, return_info=True, rtol=1e-12)
+    assert info.converged and info.method == "gmres" and info.preconditioner == "identity" and info.adjoint is None
+    x.sum().backward()
+    assert info.adjoint.converged and info.adjoint.iterations > 0
+    _, info = lt.solve_operator(stencil, (c, w), b, return_info=True, max_iterations=1)
+    assert not info.converged and info.ending == "limit"
+
+
+def test_errors_of_rectangles_name_what_is_wrong():
+    A, b = np.ones((4, 2)), np.ones(4)
+    with pytest.raises(lacuna.ArgumentError, match="give adjoint"):
+        lacuna.solve_operator(lambda x: A @ x, (), b, shape=(2,))
+    with pytest.raises(lacuna.ArgumentError, match="give adjoint"):
+        lacuna.solve_operator(lambda x: 2 * x, (), b, "lsqr")
+    with pytest.raises(lacuna.ArgumentError, match="adjoint does not compute"):
+        lacuna.solve_operator(lambda x: A @ x, (), b, shape=(2,), adjoint=lambda y: 2 * (A.T @ y))
+    with pytest.raises(lacuna.ArgumentError, match="adjoint does not compute"):
+        lt.solve_operator(lambda x: torch.ones(4, 2) @ x, (), torch.ones(4), shape=(2,), adjoint=lambda y: y[:2])
+    with pytest.raises(lacuna.ShapeError, match="gmres needs a square matrix, and b has 4 numbers where x has 2"):
+        lacuna.solve_operator(lambda x: A @ x, (), b, "gmres", shape=(2,), adjoint=lambda y: A.T @ y)
+    with pytest.raises(lacuna.ShapeError, match=r"returned an array of shape \(3,\); it must be \(2,\)"):
+        lacuna.solve_operator(lambda x: A @ x, (), b, shape=(2,), adjoint=lambda y: y[:3])
+    with pytest.raises(lacuna.ShapeError, match="x0"):
+        lacuna.solve_operator(lambda x: A @ x, (), b, shape=(2,), adjoint=lambda y: A.T @ y, x0=b)

@@ -205,6 +205,10 @@ def test_groups_reduce():
     torch.testing.assert_close(lt.segment_logsumexp(G, x), torch.stack([x[r].logsumexp(0) for r in rows]))
     for f in (lt.segment_mean, lambda m, v: lt.segment_softmax(m, v, full=4)):
         assert torch.autograd.gradgradcheck(lambda v, f=f: f(G, v), (x,))
+    features = torch.randn(2, 8, 3, dtype=torch.float64, requires_grad=True)
+    mean = torch.stack([features[:, r].mean(1) if r else features.new_zeros(2, 3) for r in rows], 1)
+    torch.testing.assert_close(lt.segment_mean(G, features, axes=1), mean)
+    assert torch.autograd.gradgradcheck(lambda v: lt.segment_mean(G, v, axes=1), (features,))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex128])

@@ -102,6 +102,35 @@ def test_toeplitz_is_scipys(m, n):
     close(lacuna.toeplitz_mm(c, r, numbers(n, np.complex128) * 0), np.zeros(m, np.complex128))
 
 
+@pytest.mark.parametrize("offsets", [np.arange(-59, 60), [-7, -1, 0, 1]], ids=["full", "sparse"])
+def test_toeplitz_systems_are_solved_on_a_pattern(offsets):
+    """Matrices without order, positive definite ones, and ones without a diagonal; what is not stored is zero."""
+    n, at = 60, np.arange(60)
+    pattern = lacuna.Pattern.from_dia(offsets, (n, n))
+    falling, beside = 1 / (1.0 + at) ** 2, np.eye(n)[1]
+    for c, r in ((numbers(n), numbers(n)), (falling, falling), (beside, beside)):
+        a = lacuna.toeplitz(pattern, c, r)
+        t, b = la.toeplitz(np.where(np.isin(-at, offsets), c, 0), np.where(np.isin(at, offsets), r, 0)), numbers((n, 2))
+        close(lacuna.to_dense(pattern, a), t)
+        close(lacuna.solve(pattern, a, b), np.linalg.solve(t, b), np.linalg.cond(t))
+        close(lacuna.slogdet(pattern, a)[1], np.linalg.slogdet(t)[1], np.linalg.cond(t))
+        close(lacuna.toeplitz(pattern, c, r + 5 * np.eye(n)[0]), a)
+    with pytest.raises(lacuna.ShapeError, match="column has 3 numbers and row 60; the pattern has 60 rows"):
+        lacuna.toeplitz(pattern, numbers(3), numbers(n))
+
+
+def test_large_toeplitz_systems_are_solved_by_their_products():
+    """By a circulant matrix that is near as preconditioner, in O(n log n) for each iteration."""
+    n = 5000
+    c, b = 1 / (1.0 + np.arange(n)) ** 2, numbers(n)
+    near = np.where(np.arange(n) < n / 2, c, np.roll(c[::-1], 1))
+    x = lacuna.solve_operator(lambda c, x: lacuna.toeplitz_mm(c, c, x), (c,), b, "cg",
+                              preconditioner=lambda x, op: lacuna.circulant_solve(near, x[0])[None],
+                              rtol=1e-12)  # fmt: skip
+    close(lacuna.toeplitz_mm(c, c, x), b, 1e4)
+    close(x, la.solve_toeplitz(c, b), 1e4)
+
+
 def test_kronecker_products_are_scipys():
     A = sp.random_array((4, 3), density=0.5, rng=rng, format="csr")
     B = sp.random_array((2, 5), density=0.6, rng=rng, format="csr")
@@ -131,6 +160,7 @@ def torch_cases():
         "circulant_mm": (lt.circulant_mm, [(5,), (5, 2)]),
         "circulant_solve": (lambda c, b: lt.circulant_solve(c / 8 + lt_first(5), b), [(5,), (5,)]),
         "toeplitz_mm": (lt.toeplitz_mm, [(3,), (4,), (4, 2)]),
+        "toeplitz": (lambda c, r: lt.toeplitz(pa, c, r), [(3,), (3,)]),
         "kron_mm": (lambda a, b, x: lt.kron_mm(pa, a, pb, b, x), [(4,), (3,), (6, 2)]),
         "kronsum_mm": (lambda a, b, x: lt.kronsum_mm(pa, a, pb, b, x), [(4,), (3,), (6, 1)]),
     }
@@ -152,8 +182,8 @@ def lt_first(n):
 
 @pytest.mark.parametrize(
     "name",
-    "banded_mm banded_gemm banded_solve tridiagonal_solve circulant_mm circulant_solve toeplitz_mm kron_mm "
-    "kronsum_mm".split(),
+    "banded_mm banded_gemm banded_solve tridiagonal_solve circulant_mm circulant_solve toeplitz_mm toeplitz "
+    "kron_mm kronsum_mm".split(),
 )
 def test_torch_differentiates_twice(name):
     torch = pytest.importorskip("torch")

@@ -91,5 +91,36 @@ static void a_structure_without_full_rank_is_named_at_once(lac_context *ctx) {
                         "structurally singular");
 }
 
+// Numbers of the last column double from row to row, but its pivot is in a row of its own, which no other column has:
+// what overflows above is refused though nothing below depends on it.
+static void what_overflows_above_pivots_is_refused(lac_context *ctx) {
+  enum { GROWING = 130, N = GROWING + 1 };
+  size_t mark = scratch_mark();
+  double *full = scratch(sizeof(double[N * N]));
+  for (int i = 0; i < GROWING; i++) {
+    for (int j = 0; j < i; j++) full[i * N + j] = -1;
+    full[i * N + i] = full[i * N + GROWING] = 1;
+  }
+  full[GROWING * N + GROWING] = 1;
+  for (int d = 0; d < 4; d++) {
+    bool is_wide = DTYPES[d] == LAC_F64 || DTYPES[d] == LAC_C128;
+    direct_case c = direct_small(N, full, DTYPES[d]);
+    lac_solver_options options = lac_solver_options_defaults();
+    options.method = "pivoting_lu", options.ordering = LAC_ORDER_NATURAL;
+    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+    lac_factor *factor = NULL;
+    if (is_wide) {
+      CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+    } else {
+      CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_NONFINITE,
+                  "LU overflows in column 130");
+    }
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+  }
+  scratch_release(mark);
+}
+
 CHECK_MAIN_OF("direct", arrows_are_solved_without_fill, determinants_of_arrows_are_those_of_the_formula,
-              grids_are_left_to_dense_blocks, a_structure_without_full_rank_is_named_at_once)
+              grids_are_left_to_dense_blocks, a_structure_without_full_rank_is_named_at_once,
+              what_overflows_above_pivots_is_refused)

@@ -59,6 +59,19 @@ const sketch *sketch_random(int64_t rows, int64_t cols, double density, uint64_t
   return sketch_of(rows, cols, mask);
 }
 
+const sketch *sketch_anywhere(int64_t n, int64_t each, uint64_t seed) {
+  sketch *s = scratch(sizeof *s);
+  random_state r = random_start(seed);
+  int64_t apart = n / each;
+  s->rows = s->cols = n;
+  s->row = scratch((size_t)(each * n) * sizeof *s->row);
+  s->col = scratch((size_t)(each * n) * sizeof *s->col);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t d = 0; d < each; ++d) s->row[s->nnz] = i, s->col[s->nnz++] = d * apart + random_below(&r, apart);
+  }
+  return s;
+}
+
 const sketch *sketch_scattered(int64_t n, double density, uint64_t seed) {
   return sketch_of(n, n, mask_random(n, n, density, seed));
 }

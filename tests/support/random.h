@@ -29,6 +29,9 @@ typedef struct sketch {
 /// About `density` of all entries; no symmetry; an empty row and an empty column where there are more than two.
 const sketch *sketch_random(int64_t rows, int64_t cols, double density, uint64_t seed);
 
+/// So many entries in each row, anywhere: neighbouring rows have nothing to do with each other.
+const sketch *sketch_anywhere(int64_t n, int64_t each, uint64_t seed);
+
 /// Square, about `density` of all entries wherever they fall.
 const sketch *sketch_scattered(int64_t n, double density, uint64_t seed);
 

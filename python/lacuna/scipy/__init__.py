@@ -3,9 +3,10 @@
 
     from lacuna.scipy import spsolve, splu, cg          # in place of scipy.sparse.linalg
 
-What a parameter of SciPy means for SuperLU alone (panel_size, drop_tol, ...) is refused where it is not the default.
-docs/scipy.md has the differences. Names of scipy.sparse.linalg that are not written here (eigsh, svds, cgs, expm, ...)
-are SciPy's own functions. `lacuna.solve` and the other functions of Lacuna are what has derivatives.
+What tunes SuperLU alone (panel_size, ...) is not read, and what Lacuna does not have (callback, drop_tol) makes the
+call one of SciPy's own function, either with a LacunaWarning. docs/scipy.md has the differences. Names of
+scipy.sparse.linalg that are not written here (eigsh, svds, cgs, expm, ...) are SciPy's own functions.
+`lacuna.solve` and the other functions of Lacuna are what has derivatives.
 """
 
 import scipy.sparse.linalg as _linalg

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sparse
+import scipy.sparse.linalg as linalg
 from scipy.sparse.linalg import MatrixRankWarning
 
 import lacuna
 
-from ..errors import SingularError
-from ._matrix import check_rows, entries, promoted, square, unsupported
+from ..errors import LacunaWarning, SingularError
+from ._matrix import check_rows, entries, promoted, square, unread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,14 +107,14 @@ def splu(
     A: Any, permc_spec: str | None = None, diag_pivot_thresh: float | None = None, relax: int | None = None,
     panel_size: int | None = None, options: dict[str, Any] | None = None,
 ) -> LU:  # fmt: skip
-    """The factors of a square matrix, as scipy.sparse.linalg.splu; a singular one is a RuntimeError.
+    """The factors of a square matrix, as scipy.sparse.linalg.splu; a singular one is a RuntimeError. What tunes
+    SuperLU alone (all but permc_spec) is not read, with a LacunaWarning.
 
     >>> lu = lacuna.scipy.splu(scipy.sparse.csc_array([[4.0, 1.0], [0.0, 2.0]]))
     >>> lu.solve(np.array([6.0, 4.0])), lu.solve(np.array([4.0, 3.0]), trans="T")
     (array([1., 2.]), array([1., 1.]))
     """
-    given = {"relax": relax, "panel_size": panel_size, "diag_pivot_thresh": diag_pivot_thresh, "options": options}
-    unsupported("splu", given, dict.fromkeys(given))
+    unread("splu", diag_pivot_thresh=diag_pivot_thresh, relax=relax, panel_size=panel_size, options=options)
     pattern, values = entries(square("splu", A))
     try:
         return LU(_solver("splu", pattern, permc_spec).factor(values), values, _ORDERINGS[permc_spec])
@@ -127,16 +128,21 @@ def spilu(
     panel_size: int | None = None, options: dict[str, Any] | None = None,
 ) -> Any:  # fmt: skip
     """An incomplete factorisation whose solve is a preconditioner, in the place of scipy.sparse.linalg.spilu: ILU(0),
-    which has the entries of A and drops all others.
+    which has the entries of A and drops all others. With drop_tol, fill_factor or drop_rule it is SciPy's own, with a
+    LacunaWarning.
 
     >>> A = scipy.sparse.csc_array([[4.0, 1.0], [2.0, 2.0]])
     >>> lacuna.scipy.spilu(A).solve(np.array([5.0, 4.0]))
     array([1., 1.])
     """
-    given = {"drop_tol": drop_tol, "fill_factor": fill_factor, "drop_rule": drop_rule, "relax": relax,
-             "diag_pivot_thresh": diag_pivot_thresh, "panel_size": panel_size, "options": options}  # fmt: skip
-    unsupported("spilu", given, dict.fromkeys(given))
-    pattern, values = entries(square("spilu", A))
+    A = square("spilu", A)
+    if any(rule is not None for rule in (drop_tol, fill_factor, drop_rule)):
+        warnings.warn("spilu: drop_tol, fill_factor and drop_rule are of SciPy's own spilu, which runs; without them "
+                      "it is ILU(0) of Lacuna", LacunaWarning, stacklevel=2)  # fmt: skip
+        return linalg.spilu(A.tocsc(), drop_tol, fill_factor, drop_rule, permc_spec, diag_pivot_thresh, relax,
+                            panel_size, options)  # fmt: skip
+    unread("spilu", diag_pivot_thresh=diag_pivot_thresh, relax=relax, panel_size=panel_size, options=options)
+    pattern, values = entries(A)
     try:
         return LU(pattern.solver(method="ilu0").factor(values), values)
     except SingularError as error:

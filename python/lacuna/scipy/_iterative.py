@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sparse
+import scipy.sparse.linalg as linalg
 from scipy.sparse.linalg import aslinearoperator
 
 from .._called import iterate as iterate_products
+from ..errors import LacunaWarning
 from ._matrix import column, entries, is_operator, limited, product_dtype, promoted, square, unsupported
 
 if TYPE_CHECKING:
@@ -57,18 +60,25 @@ def _of_matrix(method, A, b, x0, options):
     )
 
 
-def _solved(method, A, b, x0, rtol, atol, maxiter, M, callback, progress, **more):
+def _of_scipy(method, A, b, x0, M, progress, **options):
+    """(x, info) of SciPy's own method, whose callback gets the iterate; Lacuna's stays in C."""
+    if progress is not None or isinstance(M, str):
+        raise ValueError(f"{method}: with callback SciPy's own {method} runs, which takes neither progress nor the "
+                         "name of a preconditioner; leave out callback, or both of them")  # fmt: skip
+    warnings.warn(
+        f"{method}: SciPy's own {method} runs, because callback gets the iterate; give progress=, a function of "
+        "(iteration, relative residual), for Lacuna's", LacunaWarning, stacklevel=3,
+    )  # fmt: skip
+    return getattr(linalg, method)(A, b, x0, M=M, **options)
+
+
+def _solved(method, A, b, x0, rtol, atol, maxiter, M, progress, **more):
     """(x, info) of a method."""
     solve = _of_products if is_operator(A) else _of_matrix
     A = A if is_operator(A) else square(method, A)
     n = A.shape[0]
     if A.shape[0] != A.shape[1]:
         raise ValueError(f"{method}: expected square matrix, but got shape={A.shape}")
-    if callback is not None and progress is None:
-        raise NotImplementedError(
-            f"{method}: callback gets the iterate, which stays in C; give progress=, a function of (iteration, "
-            "relative residual), which ends the solve where its result is true"
-        )
     b = column(method, "b", b, A.shape, n)
     options = {"rtol": max(rtol, np.finfo(float).tiny), "atol": atol, "accept_unconverged": True, **more}
     options.update(limited(10 * n if maxiter is None else maxiter, progress))
@@ -94,14 +104,16 @@ def cg(
 
     A and M may be matrices or LinearOperators. M may also be the name of a preconditioner of Lacuna, "multigrid" or
     "auto" for one. progress is True, for a bar, or a function of (iteration, relative residual), which ends the solve
-    where its result is true; callback is refused.
+    where its result is true. With callback, which gets the iterate, it is SciPy's own function, with a LacunaWarning.
 
     >>> A = scipy.sparse.csr_array([[2.0, -1.0], [-1.0, 2.0]])
     >>> x, info = lacuna.scipy.cg(A, np.array([1.0, 1.0]), rtol=1e-12)
     >>> x.round(6), info
     (array([1., 1.]), 0)
     """
-    return _solved("cg", A, b, x0, rtol, atol, maxiter, M, callback, progress)
+    if callback is not None:
+        return _of_scipy("cg", A, b, x0, M, progress, rtol=rtol, atol=atol, maxiter=maxiter, callback=callback)
+    return _solved("cg", A, b, x0, rtol, atol, maxiter, M, progress)
 
 
 def bicgstab(
@@ -115,7 +127,9 @@ def bicgstab(
     >>> x.round(6), info
     (array([1., 1.]), 0)
     """
-    return _solved("bicgstab", A, b, x0, rtol, atol, maxiter, M, callback, progress)
+    if callback is not None:
+        return _of_scipy("bicgstab", A, b, x0, M, progress, rtol=rtol, atol=atol, maxiter=maxiter, callback=callback)
+    return _solved("bicgstab", A, b, x0, rtol, atol, maxiter, M, progress)
 
 
 def gmres(
@@ -125,7 +139,7 @@ def gmres(
 ) -> tuple[NDArray[Any], int]:  # fmt: skip
     """(x, info) by restarted GMRES, as scipy.sparse.linalg.gmres: maxiter counts cycles of `restart` iterations.
 
-    With callback_type="pr_norm", callback gets the relative residual. See cg.
+    callback gets the relative residual, or with callback_type="x" the iterate, by SciPy's own function. See cg.
 
     >>> A = scipy.sparse.csr_array([[2.0, -1.0], [0.0, 2.0]])
     >>> x, info = lacuna.scipy.gmres(A, np.array([1.0, 2.0]), rtol=1e-12)
@@ -134,12 +148,15 @@ def gmres(
     """
     if callback_type not in (None, "x", "pr_norm", "legacy"):
         raise ValueError(f"Unknown callback_type: {callback_type!r}")
-    if callback is not None and callback_type in ("pr_norm", "legacy") and progress is None:
+    if callback is not None and callback_type == "x":
+        given = {"rtol": rtol, "atol": atol, "restart": restart, "maxiter": maxiter}
+        return _of_scipy("gmres", A, b, x0, M, progress, callback=callback, callback_type="x", **given)
+    if callback is not None and progress is None:
         progress = lambda _, residual: callback(residual) and False  # noqa: E731
     n = A.shape[0]
     restart = min(20 if restart is None else restart, max(n, 1))
     inner = restart * (10 * n if maxiter is None else maxiter)
-    return _solved("gmres", A, b, x0, rtol, atol, inner, M, callback, progress, restart=restart)
+    return _solved("gmres", A, b, x0, rtol, atol, inner, M, progress, restart=restart)
 
 
 def minres(
@@ -155,9 +172,12 @@ def minres(
     >>> x.round(6), info
     (array([1., 1.]), 0)
     """
+    if callback is not None:
+        given = {"rtol": rtol, "shift": shift, "maxiter": maxiter, "show": show, "check": check}
+        return _of_scipy("minres", A, b, x0, M, progress, callback=callback, **given)
     unsupported("minres", {"show": show, "check": check}, {"show": False, "check": False})
     if shift:
         identity = sparse.dia_array((np.ones((1, A.shape[0])), [0]), shape=A.shape)
         A = A - shift * (aslinearoperator(identity) if is_operator(A) else identity)
     maxiter = 5 * A.shape[0] if maxiter is None else maxiter
-    return _solved("minres", A, b, x0, rtol, 0.0, maxiter, M, callback, progress)
+    return _solved("minres", A, b, x0, rtol, 0.0, maxiter, M, progress)

@@ -52,10 +52,7 @@ class _Operator:
         return np.concatenate([y, self.damp * x]) if op == "N" else lacuna.add(y, self.damp * x[m:])
 
     def iterate(self, method, b, options):
-        """By the normal equations, which need products alone: cg makes LSQR's iterates of them, minres LSMR's."""
-        method = {"lsqr": "cg", "lsmr": "minres"}[method]
-        normal = lambda x, op: self.times(self.times(x), "H")  # noqa: E731
-        return iterate_products(normal, self.times(b, "H"), None, method, **options)
+        return iterate_products(self.times, b, None, method, self.A.shape[1:], **options)
 
 
 class _Problem:
@@ -111,8 +108,8 @@ def lsqr(
     """(x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var) by LSQR, as scipy.sparse.linalg.lsqr.
 
     It ends at the smaller of atol and btol, or after 2 n iterations where iter_lim is None; conlim is not read. anorm
-    is the Frobenius norm itself, and NaN of a LinearOperator, which needs rmatvec and is iterated on by its normal
-    equations; acond is NaN and var is zero, because Lacuna does not estimate them; calc_var is refused.
+    is the Frobenius norm itself, and NaN of a LinearOperator, which needs rmatvec; acond is NaN and var is zero,
+    because Lacuna does not estimate them; calc_var is refused.
 
     >>> A = scipy.sparse.csr_array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
     >>> lacuna.scipy.lsqr(A, np.array([1.0, 3.0, 4.0]))[0].round(6)

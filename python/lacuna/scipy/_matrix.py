@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrices and right-hand sides as SciPy's functions take them: dense or sparse, of any numbers, promoted as there."""
 
+import warnings
+
 import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import LinearOperator
 
 from .._scipy import from_scipy
+from ..errors import LacunaWarning
 
 FLOATS = "fdFD"  # the dtypes of LAPACK, SciPy's too
 
@@ -18,6 +21,15 @@ def unsupported(who, given, defaults):
                 f"{who}: {name}={given[name]!r} is for SciPy's own code and has no meaning here; leave it out, or "
                 f"call scipy.sparse.linalg.{who}"
             )
+
+
+def unread(who, **given):
+    """Warn of parameters that tune SuperLU, where they are given: the caller of the function `who` is told that they
+    are not read."""
+    named = [name for name, value in given.items() if value is not None]
+    if named:
+        told = f"{who}: SuperLU alone is tuned by {', '.join(named)}; not read here"
+        warnings.warn(told, LacunaWarning, stacklevel=3)
 
 
 def limited(iterations, progress=None):

@@ -22,7 +22,7 @@ import torch as _torch
 from .. import _operators, _pickled
 from .._derived import kept_or_made as _kept_or_made
 from . import _errors, _private  # noqa: F401
-from ._called import solve_operator  # noqa: F401
+from ._called import lanczos, solve_operator  # noqa: F401
 from ._tensors import synchronize  # noqa: F401
 
 if _private.is_whole:

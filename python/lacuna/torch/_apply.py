@@ -24,26 +24,24 @@ from . import _private
 from ._dtypes import apply_promoted
 from ._levels import beneath, on_one_level, unwrap
 from ._open import call_of, resolve  # noqa: F401
-from ._private import SingleLevelFunction, in_forward_mode, lone_grad
+from ._private import SingleLevelFunction, in_forward_mode, is_calm, is_unwatched, lone_grad
 from ._private import is_grads_batched as _is_grads_batched
 from ._private import modes_active as _modes_active
-from ._private import transforms_active as _transforms_active
 from ._symbolic import plan
 from ._tensors import ARRAY, RENAMED, asarray, code, convert, number  # noqa: F401
-from ._tensors import DTYPES, all_dense, metas_of, refusal, run
+from ._tensors import CODES, DTYPES, PLAIN, all_dense, metas_of, read_at, refusal, run
 
-_PLAIN = {torch.Tensor, torch.nn.Parameter}
-_is_tracing = torch.jit.is_tracing
+_is_grad_enabled = torch.is_grad_enabled
 
 
 def is_plain(tensors):
     """Nobody watches: data can go straight to C."""
-    return not _transforms_active() and not _modes_active() and not _is_tracing() and _have_data(tensors)
+    return is_unwatched() and _have_data(tensors)
 
 
 def _have_data(tensors):
     for tensor in tensors:
-        if type(tensor) not in _PLAIN or tensor.is_meta:
+        if type(tensor) not in PLAIN or tensor.is_meta:
             return False
     return True
 
@@ -54,7 +52,10 @@ def _bits(flags):
 
 
 def _present(tensors):
-    return _bits(tuple([t is not None for t in tensors]))
+    bits, bit = 0, 1
+    for tensor in tensors:
+        bits, bit = bits if tensor is None else bits | bit, 2 * bit
+    return bits
 
 
 def bare(outs):
@@ -63,7 +64,7 @@ def bare(outs):
 
 def is_tracked(tensors):
     """Whether autograd may be asked for a derivative of what is computed from these."""
-    if torch.is_grad_enabled():
+    if _is_grad_enabled():
         for t in tensors:
             if t.requires_grad:
                 return True
@@ -159,22 +160,70 @@ def heard(function):
         _listening.to = None
 
 
-def record(ctx, spec, like, metas, tensors, outs):
-    """Keep what the rules will read, and nothing else."""
-    ctx.heard = _listening.to
+def _kept(spec, like, metas, outs, needs, kept):
+    """(the inputs that want a derivative, what backward may read of inputs and outputs, the rules that it ran)."""
+    wants = _bits(needs[2:])
+    reads = plan(spec, VJP, like, metas, wants, (1 << outs) - 1)[0].reads if wants else ()
+    if kept is None:
+        return wants, reads, None
+    kept[needs] = wants, reads, {}
+    return kept[needs]
+
+
+def record(ctx, spec, like, metas, tensors, outs, kept=None, calm=False):
+    """Keep what the rules will read, and nothing else. `kept` is the program's own, what _kept gave for the arguments
+    that need a gradient; None where sizes may be symbols. `calm`: is_calm() holds."""
     ctx.set_materialize_grads(False)
-    wants, reads = _bits(ctx.needs_input_grad[2:]), ()
-    if wants:
-        reads = plan(spec, VJP, like, metas, wants, (1 << len(outs)) - 1)[0].reads
+    needs = ctx.needs_input_grad
+    wants, reads, rules = kept and kept.get(needs) or _kept(spec, like, metas, len(outs), needs, kept)
+    if reads:
         ctx.save_for_backward(*[(tensors if role == IN else outs)[index] for role, index in reads])
-    ctx.call = spec, like, metas, reads, spec.family  # the family, so that the graph outlives the pattern
-    if in_forward_mode():
+    # the family, so that the graph outlives the pattern
+    ctx.call = spec, like, metas, wants, reads, rules, _listening.to, spec.family
+    if not calm and in_forward_mode():
         ctx.save_for_forward(*tensors, *outs)
 
 
-def _saved(ctx):
+def _made_rule(call, given):
+    """(a program, where its inputs are: among the adjoints, or, counted from the end, among what was kept), as backward
+    runs it in one call; None where there is nothing to run."""
+    spec, like, metas, wants, reads, *_ = call
+    program, at = spec.program(VJP, like, metas, wants, given), {read: i - len(reads) for i, read in enumerate(reads)}
+    places = [p.index if p.role == OUT_BAR else at[p.role, p.index] for p in program.inputs]
+    return (program, places) if program.steps and any([port.var for port in program.results]) else None
+
+
+def _run_rule(call, given, out_bars, saved):
+    """The adjoints in one call of C, where nobody watches tensors that C reads as they are; else None."""
+    spec, _, _, _, _, rules, _, _ = call
+    if rules is None or _is_grad_enabled() or not is_calm():
+        return None
+    if given not in rules:
+        rules[given] = _made_rule(call, given)
+    if rules[given] is None:
+        return None
+    program, places = rules[given]
+    tensors = [out_bars[i] if i >= 0 else saved[i] for i in places]
+    read = read_at(tensors)
+    return read and run(spec.op.name, program, tensors, read)
+
+
+def _alive(saved):
     """What backward reads, without the wrapping of levels that are gone: torch.func.vjp's function runs after them."""
-    return [_private.outlived(t) for t in ctx.saved_tensors]
+    return [_private.outlived(t) for t in saved]
+
+
+def _pulled(call, given, out_bars, saved):
+    """The adjoints, whoever watches."""
+    spec, like, metas, wants, reads, *_ = call
+    rule = Derivative(spec, (VJP, wants, given), like, metas)
+    kept = dict(zip(reads, _alive(saved)))
+    in_bars = rule([out_bars[p.index] if p.role == OUT_BAR else kept[p.role, p.index] for p in rule.program.inputs])
+    if _present(in_bars):
+        return in_bars
+    # flat, as sign is: like torch's own, the inputs were used, and have a gradient
+    one = next(t for t in out_bars if t is not None)
+    return [rule.zeros(one, port) if wants >> i & 1 else None for i, port in enumerate(rule.program.results)]
 
 
 class Rules:
@@ -182,25 +231,19 @@ class Rules:
 
     @staticmethod
     def backward(ctx, *out_bars):
-        spec, like, metas, reads, _ = ctx.call
-        given, wants = _present(out_bars), _bits(ctx.needs_input_grad[2:])
+        call, given = ctx.call, _present(out_bars)
+        _, _, metas, wants, _, _, heard, _ = call
         if not given or not wants:
             return (None,) * (2 + len(metas))
-        rule = Derivative(spec, (VJP, wants, given), like, metas)
-        ports, saved = rule.program.inputs, dict(zip(reads, _saved(ctx)))
-        tensors = [out_bars[p.index] if p.role == OUT_BAR else saved[p.role, p.index] for p in ports]
-        in_bars = rule(tensors)
-        if ctx.heard:
-            ctx.heard()
-        if not _present(in_bars):  # flat, as sign is: like torch's own, the inputs were used, and have a gradient
-            one = next(t for t in out_bars if t is not None)
-            ports = zip(rule.program.results, ctx.needs_input_grad[2:])
-            in_bars = [rule.zeros(one, port) if wanted else None for port, wanted in ports]
+        saved = ctx.saved_tensors
+        in_bars = _run_rule(call, given, out_bars, saved) or _pulled(call, given, out_bars, saved)
+        if heard:
+            heard()
         return (None, None, *in_bars)
 
     @staticmethod
     def jvp(ctx, _call, _like, *in_dots):
-        spec, like, metas, _, _ = ctx.call
+        spec, like, metas, *_ = ctx.call
         rule = Derivative(spec, (JVP, 0, _present(in_dots)), like, metas)
         # Without the tangents that this rule accounts for; those of outer levels stay.
         saved = [forward_ad.unpack_dual(t, level=0).primal for t in ctx.saved_tensors]
@@ -221,19 +264,28 @@ def _program(spec, like, metas, tensors):
         raise
 
 
-def forward(spec, like, metas, tensors):
-    return run(spec.op.name, _program(spec, like, metas, tensors), tensors)
+def forward(spec, like, metas, tensors, read=None):
+    return run(spec.op.name, _program(spec, like, metas, tensors), tensors, read)
 
 
 class Eager(Rules, torch.autograd.Function):
     """Plain tensors: straight to C."""
 
     @staticmethod
-    def forward(ctx, spec, like, *tensors):
+    def forward(ctx, call, like, *tensors):
+        spec, read = call
         metas = metas_of(spec.op.name, tensors)
-        outs = forward(spec, like, metas, tensors)
-        record(ctx, spec, like, metas, tensors, outs)
+        program = _program(spec, like, metas, tensors)
+        outs = run(spec.op.name, program, tensors, read)
+        record(ctx, spec, like, metas, tensors, outs, program.kept, read is not None)
         return bare(outs)
+
+
+def _apply_plain(spec, like, tensors):
+    """An operator where no transform watches."""
+    if is_watched(tensors):
+        return Eager.apply((spec, None), like, *tensors)
+    return bare(forward(spec, like, metas_of(spec.op.name, tensors), tensors))
 
 
 def below_lone_grad(tensors):
@@ -269,7 +321,7 @@ class LoneProgram(SingleLevelFunction):
     @staticmethod
     def backward(ctx, *bars):
         with torch.enable_grad():
-            tensors = [t.view_as(t) for t in _saved(ctx)]  # each apart, though one may depend on another
+            tensors = [t.view_as(t) for t in _alive(ctx.saved_tensors)]  # each apart, though one may depend on another
             outs = [out for out in ctx.rule.replay(tensors) if out is not None]
         asked = [t for t, needed in zip(tensors, ctx.needs_input_grad[1:]) if needed]
         found = iter(torch.autograd.grad(outs, asked, bars, create_graph=torch.is_grad_enabled(), allow_unused=True))
@@ -303,9 +355,9 @@ def _apply_grads_batched(spec, like, *tensors):
 
 
 @torch.compiler.allow_in_graph if _private.is_whole else torch.compiler.disable
-def apply(name, like, *tensors):
-    """The operator or function of a spec's name, or of a request, on tensors."""
-    spec = find(name) if type(name) is str else call_of(name)
+def apply(asked, like, *tensors):
+    """The operator or function of a spec, of the name of one, or of a request, on tensors."""
+    spec = find(asked) if type(asked) is str else call_of(asked) if type(asked) is tuple else asked
     try:
         return apply_spec(spec, like, *tensors)
     except DtypeError as error:
@@ -323,9 +375,9 @@ def _apply_plain_step(spec, like, *tensors):
     """The same of plain tensors."""
     if spec.op.name == "reshape":
         return tensors[0].reshape(like)
-    if spec.op.is_flat or not is_watched(tensors):
+    if spec.op.is_flat:
         return bare(forward(spec, like, metas_of(spec.op.name, tensors), tensors))
-    return Eager.apply(spec, like, *tensors)
+    return _apply_plain(spec, like, tensors)
 
 
 def apply_composed(spec, tensors):
@@ -338,7 +390,7 @@ def apply_composed(spec, tensors):
     if plain and not is_watched(tensors):
         return bare(run(spec.op.name, program, [tensors[i] for i in program.takes]))
     if plain and program.lone is not None:
-        return Eager.apply(*program.lone, *tensors)
+        return Eager.apply((program.lone[0], None), program.lone[1], *tensors)
     call = _apply_plain_step if plain else _apply_step
     values = replayed(program, symbolic, [tensors[i] for i in program.takes], call)
     results, inputs = [values[port.var] for port in program.results], [port.var for port in program.inputs]
@@ -348,22 +400,30 @@ def apply_composed(spec, tensors):
 def _refuse_early(spec, like, tensors):
     """Refuse dtypes that do not go together before torch's dispatcher sees them: `apply` tries others, and modes would
     write of each error as of one."""
-    metas = metas_of(spec.op.name, tensors)
-    if len({dtype for dtype, _ in metas}) > 1:
-        plan(spec, FORWARD, tuple(like), metas)
+    dtypes = {t.dtype for t in tensors}
+    if len(dtypes) > 1 or not dtypes <= CODES.keys():
+        plan(spec, FORWARD, tuple(like), metas_of(spec.op.name, tensors))
+
+
+def _apply_any(spec, like, tensors):
+    """An operator on tensors that somebody watches, or that C does not read as they are."""
+    if is_plain(tensors):
+        return _apply_plain(spec, like, tensors)
+    if not all([isinstance(t, torch.Tensor) for t in tensors]):
+        raise refusal(spec.op.name, tensors)
+    _refuse_early(spec, like, tensors)
+    lone = below_lone_grad(tensors)
+    if lone is not None:
+        return on_one_level(Lone, (spec, *lone), like, *tensors)
+    return Dispatch.apply(spec, like, tensors)
 
 
 def apply_spec(spec, like, *tensors):
     if spec.is_composed:
         return apply_composed(spec, tensors)
-    if not is_plain(tensors):
-        if not all([isinstance(t, torch.Tensor) for t in tensors]):
-            raise refusal(spec.op.name, tensors)
-        _refuse_early(spec, like, tensors)
-        lone = below_lone_grad(tensors)
-        if lone is not None:
-            return on_one_level(Lone, (spec, *lone), like, *tensors)
-        return Dispatch.apply(spec, like, tensors)
-    if is_watched(tensors):
-        return Eager.apply(spec, like, *tensors)
-    return bare(forward(spec, like, metas_of(spec.op.name, tensors), tensors))
+    read = read_at(tensors) if is_calm() else None
+    if read is None:
+        return _apply_any(spec, like, tensors)
+    if is_tracked(tensors):
+        return Eager.apply((spec, read), like, *tensors)
+    return bare(forward(spec, like, metas_of(spec.op.name, tensors), tensors, read))

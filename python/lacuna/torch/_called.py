@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differentiable systems whose matrix nobody stores: a torch function computes its products, and C iterates.
+"""Differentiable systems whose matrix nobody stores: a torch function computes its products, and C iterates. Lanczos'
+process too, without derivatives.
 
 The adjoint of the function is its vjp in x; solved.py has the derivatives. The start of an iteration has none: the
 solution does not depend on it.
@@ -13,16 +14,18 @@ from .._options import of_derivatives
 from ..errors import ArgumentError, OrderError
 from . import _private
 from ._private import transforms_active as _in_transform
+from ._solve_info import SolveInfo
 from .solved import Solve, System, pulled
 from ._tensors import asarray
 
 
-def _adjoint(function):
-    """(theta, v) -> L(theta)^H v, differentiable as the function is."""
+def _adjoint(function, shape):
+    """(theta, v) -> L(theta)^H v, in the shape of x (None: that of v), differentiable as the function is."""
 
     def product(*given):
         *theta, v = given
-        (bar,) = pulled(lambda x: function(*theta, x), [torch.zeros_like(v)], v)
+        x = torch.zeros_like(v) if shape is None else v.new_zeros(shape)
+        (bar,) = pulled(lambda x: function(*theta, x), [x], v)
         if bar is None:
             raise ArgumentError(f"{_called.WHO}: the function does not depend on x by what torch differentiates")
         return bar
@@ -31,22 +34,26 @@ def _adjoint(function):
 
 
 class _Iterated:
-    """Solves by iterations on the host, with products that are computed where b lies."""
+    """Solves by iterations on the host, with products that are computed where b lies. `shapes` are those of what the
+    products take, None where it is that of b; `told` is called with the report."""
 
-    def __init__(self, products, options, start):
-        self.products, self.options, self.start = products, options, start
+    def __init__(self, products, options, start, shapes, told=None):
+        self.products, self.options, self.start, self.shapes, self.told = products, options, start, shapes, told
 
     def __call__(self, is_adjoint, theta, b):
-        function = self.products[is_adjoint]
         # Here, and not by the caller: results are wrapped within a transform, and have no numbers.
         start = None if self.start is None else _numbers(_plain(self.start).to(b))
 
         def product(x, op):
+            function = self.products[is_adjoint != (op == "H")]
             with torch.enable_grad():  # for functions that differentiate inside; theta has no history
                 y = function(*theta, torch.from_numpy(x).to(b.device))
             return _numbers(y) if isinstance(y, torch.Tensor) else y
 
-        return torch.from_numpy(_called.solve(product, _numbers(b), x0=start, **self.options)).to(b.device)
+        x, report = _called.solve(product, _numbers(b), x0=start, shape=self.shapes[is_adjoint], **self.options)
+        if self.told:
+            self.told(report)
+        return torch.from_numpy(x).to(b.device)
 
 
 def _numbers(tensor):
@@ -95,10 +102,11 @@ def _leaves(y):
     return found
 
 
-def _require_own(function, theta, b):
+def _require_own(function, theta, b, shape):
     """Refuse a function that takes more than theta from a transform or from autograd: that part of the derivative would
     be zero. Tensors that the function itself makes to differentiate by are others in a second call."""
-    given = [_plain(t) for t in (*theta, b)]
+    *given, like = [_plain(t) for t in (*theta, b)]
+    given.append(like if shape is None else like.new_ones(shape))
     with torch.enable_grad():
         y = function(*given)
         if not isinstance(y, torch.Tensor):
@@ -114,20 +122,46 @@ def _require_own(function, theta, b):
         )
 
 
-@torch.compiler.disable
-def solve_operator(function, theta, b, method="auto", x0=None, **options):
-    theta, b = _called.require(function, theta), asarray(b)
+def _require(function, theta, who):
+    """theta as a tuple of tensors."""
+    theta = _called.require(function, theta, who)
     for i, t in enumerate(theta):
         if not isinstance(t, torch.Tensor):
-            raise ArgumentError(f"{_called.WHO}: theta[{i}] is a {type(t).__name__}; it must be a tensor")
+            raise ArgumentError(f"{who}: theta[{i}] is a {type(t).__name__}; it must be a tensor")
+    return theta
+
+
+@torch.compiler.disable
+def solve_operator(
+    function, theta, b, method="auto", x0=None, adjoint=None, shape=None, return_info=False, **options
+):  # fmt: skip
+    theta, b = _require(function, theta, _called.WHO), asarray(b)
+    shape = None if shape is None else tuple(shape)
     _require_one_forward_mode()
     if torch.is_grad_enabled() or _in_transform():
-        _require_own(function, theta, b)
-    products = function, _adjoint(function)
+        _require_own(function, theta, b, shape)
+        if adjoint:
+            _require_own(adjoint, theta, b, None)
+    products, shapes = (function, adjoint or _adjoint(function, shape)), (shape, None if shape is None else b.shape)
     start = None if x0 is None else asarray(x0)
-    options = {"method": method, **options}
-    derivative = System(*products, _Iterated(products, of_derivatives(options), None))
-    return Solve.apply(System(*products, _Iterated(products, options, start), derivative), False, b, *theta)
+    info = SolveInfo() if return_info else None
+    options = {"method": method, "has_adjoint": adjoint is not None, **options}
+    if return_info:
+        options["accept_unconverged"] = True
+    derivative = System(*products, _Iterated(products, of_derivatives(options), None, shapes, _adjoint_of(info)))
+    solver = _Iterated(products, options, start, shapes, info and info._take)
+    x = Solve.apply(System(*products, solver, derivative), False, b, *theta)
+    return (x, info) if return_info else x
+
+
+def _adjoint_of(info):
+    """What takes the report of the solve for a derivative."""
+
+    def take(report):
+        info.adjoint = SolveInfo()
+        info.adjoint._take(report)
+
+    return info and take
 
 
 _DIFFERENTIABLE = """Differentiable in b and in the
@@ -135,3 +169,19 @@ _DIFFERENTIABLE = """Differentiable in b and in the
 solve_operator.__doc__ = _called.solve_operator.__doc__.replace(
     "lacuna.torch.solve_operator is differentiable.", _DIFFERENTIABLE
 )
+
+
+@torch.compiler.disable
+def lanczos(function, theta, start, steps, preconditioner=None):
+    theta, start = _require(function, theta, _called.LANCZOS), asarray(start).detach()
+
+    def product(x, op):
+        y = function(*theta, torch.from_numpy(x).to(start.device))
+        return _numbers(y) if isinstance(y, torch.Tensor) else y
+
+    with torch.no_grad():
+        made = _called.tridiagonal(product, _numbers(start), steps, preconditioner)
+    return tuple([torch.from_numpy(numbers).to(start.device) for numbers in made])
+
+
+lanczos.__doc__ = _called.lanczos.__doc__

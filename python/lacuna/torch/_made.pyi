@@ -697,8 +697,9 @@ def segment_max(
 ) -> torch.Tensor:
     """The largest of each group; ties share the gradient; `full` as in segment_logsumexp."""
 
-def segment_mean(map: Map, x: torch.Tensor) -> torch.Tensor:
-    """The mean of each group of a map; 0 for an empty one."""
+def segment_mean(map: Map, x: torch.Tensor, axes: int = 0) -> torch.Tensor:
+    """The mean of each group of a map; 0 for an empty one. `axes` more stand behind each entry, as in remap: 1 for rows
+    of features."""
 
 def segment_min(map: Map, x: torch.Tensor, full: int = 0) -> torch.Tensor:
     """The smallest of each group; ties share the gradient."""
@@ -948,6 +949,14 @@ def to_dense(pattern: Pattern, a: torch.Tensor) -> torch.Tensor:
 
 @overload
 def to_dense(pattern: SparseTensor | torch.Tensor | Matrix | _Matrix) -> torch.Tensor: ...
+
+def toeplitz(
+    pattern: Pattern | SparseTensor | torch.Tensor | Matrix | _Matrix,
+    c: torch.Tensor,
+    r: torch.Tensor,
+) -> torch.Tensor:
+    """The values of scipy.linalg.toeplitz(c, r) on a pattern; r[0] and diagonals that it does not store are not read.
+    solve, logdet and all that takes a matrix then take this one."""
 
 def toeplitz_mm(c: torch.Tensor, r: torch.Tensor, x: torch.Tensor, op: _Form = "N") -> torch.Tensor:
     """y = op(T) x, T = scipy.linalg.toeplitz(c, r) and never formed; r[0] is not read."""

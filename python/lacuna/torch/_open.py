@@ -29,6 +29,7 @@ import torch
 from .. import _derived, _operators
 from .._derived import fixed, found
 from .._program import FORWARD, IN_BAR, find
+from .._requests import spec_of
 from .._tables import FUNCTIONS
 from ..errors import LacunaError, ShapeError, StaleError, UnsupportedError
 from ..map import Map
@@ -43,12 +44,12 @@ _OTHER = 1_000_003  # a size that no array has
 
 
 def resolve(op, keys, ints, floats, dtype):
-    """The name of a spec; while Dynamo reads, the request of one where it can be left open."""
-    if is_dynamo_compiling():
-        if all([len(key) > 1 for key in keys]):
-            return op, keys, ints, floats, dtype
-        keys = tuple([fixed(key) for key in keys])
-    return _operators.resolve(op, keys, ints, floats, dtype)
+    """A spec; while Dynamo reads, the request of one where it can be left open, else its name."""
+    if not is_dynamo_compiling():
+        return spec_of(op, keys, ints, floats, dtype)
+    if all([len(key) > 1 for key in keys]):
+        return op, keys, ints, floats, dtype
+    return _operators.resolve(op, tuple([fixed(key) for key in keys]), ints, floats, dtype)
 
 
 def _spell(key, numbers):

@@ -27,6 +27,7 @@ def _take():
         # Who watches a call: levels of torch.func; modes, which tracers are.
         "transforms_active": _C._are_functorch_transforms_active, "modes_active": _C._len_torch_dispatch_stack,
         "is_forward_enabled": _C._is_fwd_grad_enabled, "forward_mode": forward_ad._set_fwd_grad_enabled,
+        "is_tracing": _C._is_tracing,  # torch.jit.is_tracing, which asks Python first whether it is a script
         # Autograd functions that take one level at a time, which torch asks to be told.
         "SingleLevelFunction": _SingleLevelFunction,
         "is_single_allowed": _functorch.get_single_level_autograd_function_allowed,
@@ -56,6 +57,7 @@ def _watched():
         "transforms_active": lambda: True, "modes_active": lambda: 1, "is_grads_batched": lambda tensor: False,
         "forward_mode": lambda is_on: contextlib.nullcontext(), "SingleLevelFunction": torch.autograd.Function,
         "levels": lambda: (), "is_wrapped": lambda tensor: False, "JVP": None, "outlived": lambda tensor: tensor,
+        "is_tracing": torch.jit.is_tracing,
     }  # fmt: skip
 
 
@@ -65,6 +67,19 @@ try:
 except (ImportError, AttributeError) as error:
     is_whole, missing = False, str(error)
     globals().update(_watched())
+
+
+def is_unwatched():
+    """No transform, mode or tracer watches calls."""
+    return not transforms_active() and not modes_active() and not is_tracing()  # noqa: F821
+
+
+def is_calm():
+    """The same, and no tensor has a tangent: who asks for derivatives does so through autograd. One call, for all calls
+    of tensors ask this."""
+    if transforms_active() or modes_active() or is_tracing():  # noqa: F821
+        return False
+    return torch.autograd.forward_ad._current_level < 0
 
 
 def in_forward_mode():

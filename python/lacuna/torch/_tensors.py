@@ -14,7 +14,8 @@ from ._memory import take_from_torch
 from ._private import current_stream, empty_on_cpu, empty_on_cuda, outlived
 
 _DEVICES = {"cpu", "cuda"}
-_STRIDED, _ALIGNED = torch.strided, 16
+PLAIN = {torch.Tensor, torch.nn.Parameter}
+_ALIGNED = 16
 ARRAY = torch.Tensor
 RENAMED = (("axis", "dim"), ("keepdims", "keepdim"))  # as torch's own functions have them
 _torch_threads = torch.get_num_threads
@@ -92,8 +93,9 @@ def number(factor, x, who="scale"):
 
 def _context_on_cpu():
     """This thread's context on the CPU, with as many threads as torch has where Lacuna was not asked for a number."""
-    ctx = context()
-    ctx.follow(_torch_threads())
+    ctx, threads = context(), _torch_threads()
+    if ctx.threads != threads:
+        ctx.follow(threads)
     return ctx
 
 
@@ -158,21 +160,22 @@ def ready(who, tensors):
     return device, made
 
 
-def addresses_on(index, tensors):
-    """Where C reads the tensors, if they are on a CUDA device, or the CPU (-1), and just as it reads them, which most
-    are; else None."""
+def read_at(tensors):
+    """(index of the CUDA device, or -1 for the CPU; addresses) where C reads the tensors, if they are of no subclass
+    and just as it reads them, which most are; else None."""
     found = []
-    for t in tensors:
-        if t.get_device() != index or t.layout is not _STRIDED or t.is_conj() or t.is_neg() or not t.is_contiguous():
-            return None
-        try:
+    try:
+        index = tensors[0].get_device() if tensors and tensors[0].is_cuda else -1
+        for t in tensors:
+            if type(t) not in PLAIN or t.get_device() != index or t.is_conj() or t.is_neg() or not t.is_contiguous():
+                return None
             address = t.data_ptr()
-        except RuntimeError:  # a level of torch.func that is gone has wrapped it
-            return None
-        if address % _ALIGNED or not address and t.numel():
-            return None
-        found.append(address)
-    return found
+            if address % _ALIGNED or not address and (t.is_meta or t.numel()):
+                return None
+            found.append(address)
+    except (RuntimeError, AttributeError):  # it is sparse, or in a level of torch.func that is gone; or no tensor
+        return None
+    return index, found
 
 
 def outputs_of(program):
@@ -193,17 +196,22 @@ def _strides(shape):
     return tuple(strides)
 
 
-def run(who, program, tensors):
-    """A program on plain tensors, in one C call. Absent results are None."""
-    index = tensors[0].get_device() if tensors and tensors[0].is_cuda else -1
-    addresses = addresses_on(index, tensors)
-    if addresses is None:
+def run(who, program, tensors, read=None):
+    """A program on plain tensors, in one C call. Absent results are None. `read`: what read_at gave, if anybody asked
+    before."""
+    read = read or read_at(tensors)
+    if read is None:
         _, tensors = ready(who, tensors)
-        index, addresses = tensors[0].get_device(), [t.data_ptr() for t in tensors]
+        read = tensors[0].get_device(), [t.data_ptr() for t in tensors]
+    index, addresses = read
     if index < 0:
         ctx, empty = _context_on_cpu(), empty_on_cpu
     else:
         ctx, empty = _context_on_cuda(index), empty_on_cuda(index)
-    outs = [made and empty(*made) for made in outputs_of(program)]
-    program.run(ctx, addresses, [0 if t is None else t.data_ptr() for t in outs])
+    outs, results = [], []
+    for made in program.outputs or outputs_of(program):
+        out = made and empty(*made)
+        outs.append(out)
+        results.append(out.data_ptr() if made else 0)
+    program.run(ctx, addresses, results)
     return outs

@@ -7,6 +7,13 @@
     theta_bar = - vjp of L(theta) x in theta, at lambda
     x_dot     = L(theta)^-1 (b_dot - jvp of L(theta) x in theta)
 
+Of a rectangle of full rank L^-1 is the pseudoinverse L^+, whose x is that of least squares, or the shortest one:
+
+    tall   theta_bar += vjp of L w in theta, at r         w = L^+ lambda, r = b - L x
+           x_dot     += L^+ L^+H (jvp of L^H r in theta)
+    wide   theta_bar += vjp of L s in theta, at u         u = L^+H x, s = x_bar - L^H lambda
+           x_dot     += v - L^+ L v                       v = jvp of L^H u in theta
+
 L and L^H are both functions that torch differentiates, so that every order follows.
 """
 
@@ -62,6 +69,47 @@ class System:
         self.products, self.solve, self.derivative = (product, adjoint), solve, derivative or self
 
 
+class _Rule:
+    """The derivatives of one solve, by those of theta that are wanted."""
+
+    def __init__(self, system, is_adjoint, theta, wanted):
+        self.system, self.is_adjoint, self.theta, self.wanted = system, is_adjoint, theta, wanted
+
+    def product(self, x, is_flipped=False):
+        return self.system.products[self.is_adjoint != is_flipped](*self.theta, x)
+
+    def solve(self, b, is_flipped=False):
+        return Solve.apply(self.system.derivative, self.is_adjoint != is_flipped, b, *self.theta)
+
+    def pulled(self, x, seed):
+        """The vjp of L x in theta."""
+        return pulled(*_of_some(self.system.products[self.is_adjoint], self.theta, x, self.wanted), seed)
+
+    def along(self, x, dots, is_flipped=False):
+        """The jvp of L x in theta."""
+        return _along(*_of_some(self.system.products[self.is_adjoint != is_flipped], self.theta, x, self.wanted), dots)
+
+    def bars(self, x, b, x_bar, adjoint):
+        """theta_bar"""
+        bars = self.pulled(x, -adjoint)
+        if b.numel() == x.numel():
+            return bars
+        if b.numel() > x.numel():
+            more = self.pulled(self.solve(adjoint), b - self.product(x))
+        else:
+            more = self.pulled(x_bar - self.product(adjoint, True), self.solve(x, True))
+        return [one if other is None else other if one is None else one + other for one, other in zip(bars, more)]
+
+    def more_along(self, x, b, dots):
+        """What x_dot has besides, of a rectangle."""
+        if b.numel() == x.numel():
+            return 0
+        if b.numel() > x.numel():
+            return self.solve(self.solve(self.along(b - self.product(x), dots, True), True))
+        v = self.along(self.solve(x, True), dots, True)
+        return v - self.solve(self.product(v))
+
+
 class Solve(torch.autograd.Function):
     @staticmethod
     def forward(system, is_adjoint, b, *theta):
@@ -70,30 +118,30 @@ class Solve(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        ctx.system, ctx.is_adjoint, _, *theta = inputs
-        ctx.save_for_backward(output, *theta)
-        ctx.save_for_forward(output, *theta)
+        ctx.system, ctx.is_adjoint, b, *theta = inputs
+        ctx.save_for_backward(output, b, *theta)
+        ctx.save_for_forward(output, b, *theta)
 
     @staticmethod
     def backward(ctx, x_bar):
-        x, *theta = ctx.saved_tensors
-        adjoint = Solve.apply(ctx.system.derivative, not ctx.is_adjoint, x_bar, *theta)
-        wanted = ctx.needs_input_grad[3:]
+        x, b, *theta = ctx.saved_tensors
+        at = _Rule(ctx.system, ctx.is_adjoint, theta, ctx.needs_input_grad[3:])
+        adjoint = at.solve(x_bar, is_flipped=True)
         bars = [None] * len(theta)
-        if any(wanted):
-            made = iter(pulled(*_of_some(ctx.system.products[ctx.is_adjoint], theta, x, wanted), -adjoint))
-            bars = [next(made) if want else None for want in wanted]
+        if any(at.wanted):
+            made = iter(at.bars(x, b, x_bar, adjoint))
+            bars = [next(made) if want else None for want in at.wanted]
         return None, None, adjoint, *bars
 
     @staticmethod
     def jvp(ctx, _system, _is_adjoint, b_dot, *theta_dot):
-        x, *theta = ctx.saved_tensors
-        rest = torch.zeros_like(x) if b_dot is None else b_dot
-        moves = [dot is not None for dot in theta_dot]
-        if any(moves):
-            dots = [dot for dot in theta_dot if dot is not None]
-            rest = rest - _along(*_of_some(ctx.system.products[ctx.is_adjoint], theta, x, moves), dots)
-        return Solve.apply(ctx.system.derivative, ctx.is_adjoint, rest, *theta)
+        x, b, *theta = ctx.saved_tensors
+        at = _Rule(ctx.system, ctx.is_adjoint, theta, [dot is not None for dot in theta_dot])
+        rest = torch.zeros_like(b) if b_dot is None else b_dot
+        if not any(at.wanted):
+            return at.solve(rest)
+        dots = [dot for dot in theta_dot if dot is not None]
+        return at.solve(rest - at.along(x, dots)) + at.more_along(x, b, dots)
 
     @staticmethod
     def vmap(info, in_dims, system, is_adjoint, *tensors):

@@ -316,7 +316,7 @@ static lac_status operator_create(lac_tape *tape, lac_tape_function function, vo
             "solve_operator: thetas = %d, and the list theta is %s; give a list of `thetas` vars, or 0 and NULL",
             thetas, theta ? "given" : "NULL");
   LAC_CHECK(lac_tape_meta(tape, b), LAC_ERR_ABSENT, "solve_operator: b is absent; give an array on this tape");
-  LAC_TRY(lac_products_take_options(ctx, "solve_operator", options));
+  LAC_TRY(lac_products_take_options(ctx, "solve_operator", 0, 0, options));
   LAC_ALLOC(o, 1);
   lac_object_init(&o->object, &operator_kind);
   o->options = *options;

@@ -14,9 +14,11 @@
 ///     leave     once spent       direct / 4   direct / 2
 ///               and rest beyond  2            1            times direct
 ///
-/// So what is spent before it is left is a quarter to a half of what the direct way takes, and of a steady iteration
-/// all of it is within 1.5 times the better way. One that stands still and then falls at once is left too early at
-/// times; it costs at most 5 times what it would have.
+/// So where an analysis takes no longer than the factor after it, what is spent before an iteration is left is a
+/// quarter to a half of what the factor takes, and of a steady iteration all of it is within 1.5 times the better way.
+/// A longer analysis is asked for later: up to 4 times the factor, all of it is within 2 times the better way. An
+/// iteration that stands still and then falls at once is left too early at times; it costs at most 5 times what it
+/// would have.
 
 #ifndef LACUNA_SOLVERS_AUTO_WATCH_H
 #define LACUNA_SOLVERS_AUTO_WATCH_H

@@ -4,6 +4,10 @@
 ///
 ///     w = A v_j,  alpha_j = v_j^H w,  w = w - V V^H w (twice),  beta_j = |w|,  v_j+1 = w / beta_j
 ///
+/// and with a preconditioner B, where U = B^-1 V is kept too:
+///
+///     w = w - U V^H w (twice),  z = B w,  beta_j = sqrt(w^H z),  v_j+1 = z / beta_j,  u_j+1 = w / beta_j
+///
 /// The vectors lie in blocks of a few, so that reorthogonalisation is a product with a dense matrix and reads each
 /// vector twice; places of a block that are not filled yet are zero. Where beta is rounding relative to earlier ones,
 /// the space is exhausted: the vectors that follow are zero and change nothing.
@@ -21,8 +25,10 @@ typedef struct lanczos_work {
   int64_t items, n, steps, blocks;
   double rounding;
   lac_array **block;              // [*batch, LANCZOS_BLOCK, n]
+  lac_array **dual;               // U likewise; NULL: there is no preconditioner
   lac_array *v, *w, *t;           // [*batch, n, 1]
-  lac_array *lying;               // v as [*batch, 1, n]
+  lac_array *u, *z;               // [*batch, n, 1]; NULL: there is no preconditioner
+  lac_array *lying, *lying_u;     // v and u as [*batch, 1, n]
   lac_array *coefficients;        // [*batch, LANCZOS_BLOCK, 1]
   lac_array *number;              // [*batch, 1, 1]
   lac_array *dots, *norms;        // [*batch]; norms are real
@@ -30,11 +36,14 @@ typedef struct lanczos_work {
 } lanczos_work;
 
 static void lanczos_close(lanczos_work *work) {
-  lac_array **arrays[] = {&work->v,      &work->w,    &work->t,    &work->lying, &work->coefficients,
-                          &work->number, &work->dots, &work->norms};
+  lac_array **arrays[] = {&work->v,      &work->w,     &work->t,       &work->u,
+                          &work->z,      &work->lying, &work->lying_u, &work->coefficients,
+                          &work->number, &work->dots,  &work->norms};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) lac_array_destroy(arrays[i]);
   for (int64_t b = 0; work->block && b < work->blocks; b++) lac_array_destroy(&work->block[b]);
+  for (int64_t b = 0; work->dual && b < work->blocks; b++) lac_array_destroy(&work->dual[b]);
   lac_free(work->block);
+  lac_free(work->dual);
   lac_free(work->read);
   lac_free(work->factor);
   lac_free(work->scale);
@@ -46,6 +55,31 @@ static lac_status lanczos_array(lac_context *ctx, const lac_array *like, int64_t
   meta.shape[meta.ndim - 2] = rows;
   meta.shape[meta.ndim - 1] = cols;
   return lac_array_make(ctx, &meta, out);
+}
+
+static lac_status lanczos_open_blocks(lac_context *ctx, const lac_array *start, const lanczos_work *work,
+                                      lac_array **block) {
+  lac_status status = LAC_OK;
+
+  for (int64_t b = 0; b < work->blocks; b++) {
+    LAC_TRY(lanczos_array(ctx, start, LANCZOS_BLOCK, work->n, &block[b]));
+    LAC_TRY(ctx->backend->fill(ctx, block[b], 0, 0));
+  }
+done:
+  return status;
+}
+
+/// What a preconditioner needs besides.
+static lac_status lanczos_open_dual(lac_context *ctx, const lac_array *start, lanczos_work *work) {
+  lac_status status = LAC_OK;
+
+  LAC_ALLOC(work->dual, work->blocks);
+  LAC_TRY(lanczos_array(ctx, start, work->n, 1, &work->u));
+  LAC_TRY(lanczos_array(ctx, start, work->n, 1, &work->z));
+  LAC_TRY(lac_array_reshape(ctx, work->u, work->lying->meta.ndim, work->lying->meta.shape, &work->lying_u));
+  LAC_TRY(lanczos_open_blocks(ctx, start, work, work->dual));
+done:
+  return status;
 }
 
 static lac_status lanczos_open_arrays(lac_context *ctx, const lac_array *start, lanczos_work *work) {
@@ -63,10 +97,8 @@ static lac_status lanczos_open_arrays(lac_context *ctx, const lac_array *start, 
   LAC_TRY(lanczos_array(ctx, start, 1, 1, &work->number));
   LAC_TRY(lac_array_create(ctx, start->meta.dtype, batch, shape, &work->dots));
   LAC_TRY(lac_array_create(ctx, lac_dtype_real(start->meta.dtype), batch, shape, &work->norms));
-  for (int64_t b = 0; b < work->blocks; b++) {
-    LAC_TRY(lanczos_array(ctx, start, LANCZOS_BLOCK, n, &work->block[b]));
-    LAC_TRY(ctx->backend->fill(ctx, work->block[b], 0, 0));
-  }
+  LAC_TRY(lanczos_open_blocks(ctx, start, work, work->block));
+  if (work->job->preconditioner) LAC_TRY(lanczos_open_dual(ctx, start, work));
 done:
   return status;
 }
@@ -94,34 +126,56 @@ done:
   return status;
 }
 
-/// |w| of each item into work->read.
+/// z = B w, and sqrt(w^H z) of each item into work->read.
+static lac_status lanczos_norm_by_preconditioner(lac_context *ctx, lanczos_work *work) {
+  lac_status status = LAC_OK;
+
+  LAC_TRY(work->job->preconditioner(ctx, work->job->self, work->w, work->z));
+  LAC_TRY(ctx->kernels->dot(ctx, work->w, work->z, work->dots));
+  LAC_TRY(lac_reals_read(ctx, work->dots, work->read));
+  for (int64_t i = 0; i < work->items; i++) {
+    double square = work->read[i], size = sqrt(fabs(square));
+    LAC_CHECK(!(square < 0) || size <= work->rounding * work->scale[i], LAC_ERR_DEFINITE,
+              "%s: the preconditioner is not positive definite: (x, B x) is %.3g for an x", work->job->function,
+              square);
+    work->read[i] = square < 0 ? 0 : size;
+  }
+done:
+  return status;
+}
+
+/// |w| of each item into work->read, in the norm of a preconditioner where there is one.
 static lac_status lanczos_norm(lac_context *ctx, lanczos_work *work) {
   lac_status status = LAC_OK;
+
+  if (work->job->preconditioner) return lanczos_norm_by_preconditioner(ctx, work);
   LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_NORM, work->w, 3, work->norms));
   LAC_TRY(lac_reals_read(ctx, work->norms, work->read));
 done:
   return status;
 }
 
-/// v = w / work->read, and 0 where that is 0.
+/// v = w / work->read, or z / work->read and u = w / work->read, and 0 where that is 0.
 static lac_status lanczos_normalise(lac_context *ctx, lanczos_work *work) {
   lac_status status = LAC_OK;
   for (int64_t i = 0; i < work->items; i++) work->factor[i] = work->read[i] == 0 ? 0 : 1 / work->read[i];
   LAC_TRY(lac_reals_write(ctx, work->number, work->factor));
-  LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, work->number, work->w, work->v));
+  LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, work->number, work->z ? work->z : work->w, work->v));
+  if (work->u) LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, work->number, work->w, work->u));
 done:
   return status;
 }
 
-/// w = w - V V^H w for the vectors of the first `blocks` blocks, twice.
+/// w = w - U V^H w for the vectors of the first `blocks` blocks, twice; U is V where there is no preconditioner.
 static lac_status lanczos_orthogonalise(lac_context *ctx, lanczos_work *work, int64_t blocks) {
   lac_status status = LAC_OK;
   const lac_kernels *k = ctx->kernels;
+  lac_array **dual = work->dual ? work->dual : work->block;
 
   for (int pass = 0; pass < LANCZOS_PASSES; pass++) {
     for (int64_t b = 0; b < blocks; b++) {
       LAC_TRY(k->matmul(ctx, LAC_CONJUGATED, work->block[b], LAC_PLAIN, work->w, work->coefficients));
-      LAC_TRY(k->matmul(ctx, LAC_TRANSPOSED, work->block[b], LAC_PLAIN, work->coefficients, work->t));
+      LAC_TRY(k->matmul(ctx, LAC_TRANSPOSED, dual[b], LAC_PLAIN, work->coefficients, work->t));
       LAC_TRY(k->axpy(ctx, -1, 0, work->t, work->w));
     }
   }
@@ -147,6 +201,7 @@ static lac_status lanczos_step(lac_context *ctx, lanczos_work *work, int64_t j) 
   lac_along from = {0, 1}, to = {j % LANCZOS_BLOCK, 1};
 
   LAC_TRY(k->place(ctx, 1, 1, work->lying, from, work->block[b], to));
+  if (work->dual) LAC_TRY(k->place(ctx, 1, 1, work->lying_u, from, work->dual[b], to));
   LAC_TRY(work->job->product(ctx, work->job->self, work->v, work->w));
   LAC_TRY(k->dot(ctx, work->v, work->w, work->dots));
   LAC_TRY(lac_reals_read(ctx, work->dots, work->read));

@@ -338,6 +338,7 @@ static lac_status krylov_open(krylov *k, const krylov_method *method) {
   k->limit = krylov_limit(job);
   k->restart = method->restart;
   k->unit = method->squares ? krylov_unit(job) : 1;
+  k->size = job->largest / k->unit;
   k->r_count = method->r_count;
   k->v_count = method->v_count;
   k->numbers = (lac_step_numbers){.rtol = job->iteration->rtol,

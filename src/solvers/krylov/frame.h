@@ -35,6 +35,7 @@ typedef struct krylov {
   bool is_stopped;   // by the progress callback, or
   bool is_left;      // by the onlooker
   double unit;       // a power of two: products are those of A over it, and x is times it
+  double size;       // of A in these units, as the solution's rounding has it; 0: unknown
   int64_t restart;   // longest cycle
   lac_array *state;  // coefficients [slots, items, k]
   lac_pair *seen;    // its first slots, on the host

@@ -87,6 +87,20 @@ static lac_linear solve_preconditioner(const solve_view *v) {
   return (lac_linear){.apply = v->f->core->options.preconditioner.apply ? solve_by_function : NULL, .self = v};
 }
 
+/// A factor preconditions from the right, and has as many columns as A: of a rectangle that does not fit A^H.
+static lac_status solve_require_form(lac_context *ctx, const lac_factor *f, lac_form form) {
+  lac_status status = LAC_OK;
+  const lac_factor *m = lac_krylov_of(f)->m;
+
+  if (!m || m->table->method == &lac_preconditioner_identity || !lac_form_transposes(form)) goto done;
+  LAC_CHECK(
+      f->core->rows == f->core->cols, LAC_ERR_UNSUPPORTED,
+      "lac_factor_solve: the preconditioner's factor has the columns of a matrix that is not square, and does not "
+      "fit its transpose; solve with the transposed matrix, or give preconditioner.apply");
+done:
+  return status;
+}
+
 // -- one run ---------------------------------------------------------------------------------------------------------
 
 static solve_view solve_view_of(const lac_factor *f, const lac_batch *batch) {
@@ -159,6 +173,7 @@ lac_status lac_krylov_solve(lac_context *ctx, const lac_factor *f, const lac_sol
   *report = (lac_solve_report){.ending = LAC_ENDING_CONVERGED};
   snprintf(report->reason, sizeof report->reason, "there is nothing to solve");
   LAC_TRY(lac_factor_require_fresh(ctx, "lac_factor_solve", f));
+  LAC_TRY(solve_require_form(ctx, f, job->form));
   if (!job->x0) LAC_TRY(ctx->backend->fill(ctx, job->x, 0, 0));
   if (job->x0 && job->x0 != job->x) LAC_TRY(ctx->backend->copy(ctx, job->x0, job->x));
   if (job->x->count == 0 || job->b->count == 0) goto done;

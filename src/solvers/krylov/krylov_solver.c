@@ -249,9 +249,11 @@ static int64_t krylov_preconditioner_bytes(const lac_factor *f, const lac_factor
 
 static void krylov_report(const lac_factor *f, lac_report *report) {
   const lac_krylov_factor *k = f->part;
-  lac_report inner = k->m ? lac_factor_reported(k->m) : (lac_report){.method = "a function"};
+  bool is_function = f->core->options.preconditioner.apply;
+  lac_report inner = {.method = is_function ? "a function" : "identity"};
   int64_t bytes = k->m ? krylov_preconditioner_bytes(f, k->m) : 0;
 
+  if (k->m) inner = lac_factor_reported(k->m);
   report->method = k->method->name;
   report->factor_bytes = lac_factor_bytes_of(f->core, f->meta.dtype, f->items, bytes) - lac_factor_lent_bytes(f);
   report->preconditioner = inner.method;

@@ -97,6 +97,19 @@ done:
   return status;
 }
 
+/// The norm of A, of which the products of a cycle have seen the largest part.
+static lac_status gk_measure(krylov *k) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+
+  if (!k->numbers.is_rectangular || krylov_is_preconditioned(k)) goto done;
+  LAC_TRY(ctx->backend->download(ctx, k->seen, (lac_pair *)k->state->storage->data + LAC_GK_SIZE * k->columns,
+                                 (size_t)k->columns * sizeof *k->seen));
+  for (int64_t c = 0; c < k->columns; ++c) k->size = fmax(k->size, k->seen[c].re);
+done:
+  return status;
+}
+
 static lac_status gk_repeat(krylov *k, int is_lsmr) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
@@ -110,6 +123,7 @@ static lac_status gk_repeat(krylov *k, int is_lsmr) {
     LAC_TRY(gk_iterate(k));
     LAC_TRY(krylov_end(k, &goes_on));
   }
+  LAC_TRY(gk_measure(k));
   if (krylov_is_preconditioned(k)) {
     LAC_TRY(krylov_precondition(k, k->v[Y], k->v[Z]));
     LAC_TRY(krylov_pass(k, 1, &(lac_column_op){LAC_COLUMN_ADD, LAC_GK_LIVE, 1, k->v[Z], k->job->x}));

@@ -5,7 +5,8 @@
 ///     |r| <= 4 eps (|A| |x| + |b|)     as small as that of a direct solution, where eps |A| |x| is a small part of |b|
 ///
 /// |A| is the size of its largest number, so that the bound may be far above what can be reached: a residual below it
-/// is one of rounding where it does not fall any more, which columns are told to find out.
+/// is one of rounding where it does not fall any more, which columns are told to find out. Of least squares without a
+/// preconditioner |A| is the norm that the bidiagonalisation has seen.
 
 #include "solvers/krylov/frame.h"
 #include "solvers/vectors.h"
@@ -28,7 +29,7 @@ static lac_status krylov_terms(krylov *k, double *terms) {
   const lac_krylov_job *job = k->job;
 
   LAC_TRY(lac_column_norms(ctx, job->x, job->items, k->x_rows, job->width, terms));
-  for (int64_t c = 0; c < k->columns; ++c) terms[c] *= job->largest / k->unit;
+  for (int64_t c = 0; c < k->columns; ++c) terms[c] *= k->size;
 done:
   return status;
 }
@@ -38,7 +39,7 @@ lac_status krylov_warn(krylov *k) {
   lac_status status = LAC_OK;
   double *terms = NULL;
 
-  if (!k->running || k->is_stopped || k->numbers.is_rectangular || !(k->job->largest > 0)) goto done;
+  if (!k->running || k->is_stopped || k->numbers.is_rectangular || !(k->size > 0)) goto done;
   LAC_ALLOC(terms, k->columns);
   LAC_TRY(krylov_terms(k, terms));
   for (int64_t c = 0; c < k->columns; ++c) {
@@ -75,8 +76,7 @@ static lac_status krylov_rest(krylov *k, double *rest) {
     LAC_TRY(lac_column_norms(ctx, k->v[0], job->items, k->x_rows, job->width, rest));
   }
   for (int64_t c = 0; c < k->columns; ++c) {
-    rest[c] =
-        k->numbers.is_rectangular ? rest[c] / (job->largest / k->unit) : k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re;
+    rest[c] = k->numbers.is_rectangular ? rest[c] / k->size : k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re;
   }
 done:
   return status;
@@ -88,7 +88,7 @@ lac_status krylov_attain(krylov *k) {
   double *terms = NULL, *rest = NULL;
   lac_column_fault fault = k->numbers.is_rectangular ? LAC_FAULT_NORMAL : LAC_FAULT_ROUNDING;
 
-  if (!krylov_has_stagnated(k) || !(k->job->largest > 0)) goto done;
+  if (!krylov_has_stagnated(k) || !(k->size > 0)) goto done;
   LAC_ALLOC(terms, k->columns);
   LAC_ALLOC(rest, k->columns);
   LAC_TRY(krylov_terms(k, terms));

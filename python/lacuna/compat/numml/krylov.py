@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """numml.krylov: iterations for matrices and functions. The derivative is that of the solution, by an adjoint solve,
-not of the steps, and needs no memory for them."""
+not of the steps, and needs no memory for them. The residuals are numbers without derivatives; those of systems that
+vmap maps together are of the slowest."""
 
 from __future__ import annotations
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 def _product(A):
     """(function of (*theta, x), theta)."""
-    if isinstance(A, lt.SparseTensor):
-        return lambda values, x: A.with_values(values) @ x, (A.values,)
     if isinstance(A, torch.Tensor) and A.layout is torch.strided:
         return torch.matmul, (A,)
     if isinstance(A, LinearOperator):
@@ -32,23 +31,31 @@ def _product(A):
 
 
 def _inverse(M, b):
+    """A preconditioner of C's form, NumPy in and out, from M, which takes tensors like b."""
+
     def apply(x, op):
         with torch.no_grad():
-            y = M @ torch.from_numpy(x).to(b.device).reshape(b.shape)
-        return y.cpu().reshape(x.shape).numpy()
+            each = [M @ one for one in torch.from_numpy(x).to(b.device).reshape(-1, *b.shape)]
+        return torch.stack(each).cpu().reshape(x.shape).numpy()
 
     return apply
 
 
-def _solved(method, A, b, x, M, rtol, iterations):
-    """(solution, residual norms before each step that was looked at)."""
+def _iterated(method, A, b, x, options):
+    """The solution: within C for a sparse matrix, else by products in torch."""
+    if isinstance(A, lt.SparseTensor):
+        return lt.SparseTensor.solve(A, b, method, options.pop("preconditioner", "identity"), x, **options)
     function, theta = _product(A)
-    with torch.no_grad():
-        size = torch.linalg.vector_norm(b)
-        history = [size if x is None else torch.linalg.vector_norm(b - function(*theta, x))]
+    return lt.solve_operator(function, theta, b, method, x, **options)
+
+
+@torch.compiler.disable  # no graph knows how long the history is
+def _solved(method, A, b, x, M, rtol, iterations):
+    """(solution, norms of the residuals: of the start, and after each step)."""
+    history = []
 
     def seen(_iteration, residual):
-        history.append(size * residual)
+        history.append(residual)
         return False
 
     options = {"rtol": rtol, "look_every": 1, "progress": seen}
@@ -56,7 +63,9 @@ def _solved(method, A, b, x, M, rtol, iterations):
         options["preconditioner"] = _inverse(M, b)
     if iterations is not None:
         options.update(max_iterations=iterations, accept_unconverged=True)
-    return lt.solve_operator(function, theta, b, method, x, **options), torch.stack(history)
+    solution = _iterated(method, A, b, x, options)
+    size = torch.linalg.vector_norm(b.detach())
+    return solution, size * torch.tensor(history, dtype=size.dtype, device=size.device)
 
 
 def conjugate_gradient(

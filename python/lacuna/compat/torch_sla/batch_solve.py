@@ -78,3 +78,6 @@ class ParallelBatchSolver:
         """x [B, m] of values [B, nnz] and b [B, m] or [B, m, K]."""
         A = self.template.with_values(val_batch)
         return solved(A, b_batch, method=self.method, atol=atol, maxiter=maxiter)
+
+    def __call__(self, val_batch: Tensor, b_batch: Tensor, **kwargs: Any) -> Tensor:
+        return self.solve(val_batch, b_batch, **kwargs)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .sparse_tensor import SparseTensor
 
 MatrixLike = Any
-# what is known of a matrix -> the iteration that fits it
-_FITTING = {"spd": "cg", "hpd": "cg", "symmetric": "minres", "hermitian": "minres", "general": "bicgstab"}
+# what is known of a matrix -> the iteration that fits it; None: its values say which one
+_FITTING = {"auto": None, "spd": "cg", "hpd": "cg", "symmetric": "minres", "hermitian": "minres", "general": "bicgstab"}
 _COARSENINGS = {"classical": "pairwise", "smoothed_aggregation": "smoothed"}
 
 
@@ -103,12 +103,15 @@ class SolverConfig(Scoped):
 
     def direct(self) -> SolverConfig:
         """By a factorisation that fits the kind of matrix."""
-        method = {"spd": "cholesky", "hpd": "cholesky", "symmetric": "ldlt"}.get(self.matrix_type, "lu")
+        fitting = {"spd": "cholesky", "hpd": "cholesky", "symmetric": "ldlt", "auto": "direct"}
+        method = fitting.get(self.matrix_type, "lu")
         return self.replace(method=method, preconditioner=None)
 
     def iterative(self) -> SolverConfig:
         """By an iteration that fits the kind of matrix."""
         fitting = word("SolverConfig.iterative: matrix_type", self.matrix_type or "general", _FITTING)
+        if fitting is None and self.method not in ITERATIVE:
+            return self.replace(method=None, backend="pytorch")
         return self.replace(method=self.method if self.method in ITERATIVE else fitting)
 
     def high_accuracy(self, *, atol: float = 1e-12, rtol: float = 1e-10, maxiter: int = 5000) -> SolverConfig:
@@ -121,7 +124,7 @@ def _method(backend, method, matrix_type):
     nobody says it, the values do: a preconditioner makes Lacuna's own choice iterate by what it finds in them."""
     asked = word("solve: backend", backend, BACKENDS)
     named = word("solve: method", method, METHODS)
-    fitting = None if matrix_type is None else word("solve: matrix_type", matrix_type, _FITTING)
+    fitting = word("solve: matrix_type", matrix_type or "auto", _FITTING)
     if method != "auto" or asked != "iterative":
         return dict(named if method != "auto" else METHODS[asked])
     return {"preconditioner": "jacobi"} if fitting is None else {"method": fitting}
@@ -202,15 +205,19 @@ def _refuse(what, **options):
 
 def _called(A, b, shape, x0=None, return_info=None, verbose=False, mixed_precision=False, damp=None, method="auto",
             matrix_type=None, **words):  # fmt: skip
-    """A function's system, by iteration."""
-    if shape is not None and tuple(shape) != (b.shape[0], b.shape[0]):
+    """A function's system, by iteration; by least squares where its shape is not square."""
+    rows, columns = (b.shape[0], b.shape[0]) if shape is None else tuple(shape)
+    if rows != b.shape[0]:
         raise ArgumentError(f"solve: shape is {tuple(shape)}, and b has {b.shape[0]} rows")
-    _refuse("a function", return_info=return_info, damp=damp or None)
-    fitting = "gmres" if matrix_type is None else word("solve: matrix_type", matrix_type, _FITTING)
-    options = native(method=fitting if method == "auto" else method, **words)
+    _refuse("a function", damp=damp or None)
+    fitting = word("solve: matrix_type", matrix_type or "auto", _FITTING) or "gmres"
+    options = native(method=method if method != "auto" else fitting if rows == columns else "lsmr", **words)
     if verbose:
         options["progress"] = _said
-    return lt.solve_operator(A, (), b, x0=x0, **options)
+    made = lt.solve_operator(A, (), b, x0=x0, shape=(columns, *b.shape[1:]), return_info=bool(return_info), **options)
+    if return_info:
+        made[1].backend = "lacuna"
+    return made
 
 
 def solve(

@@ -2,53 +2,17 @@
 """Solves from a start, and with a report: the function solve_from of C, and what C says of each solve and of that of
 its derivative."""
 
-import dataclasses
-
 import torch
 
-from ..._core import ffi, lib, sized
+from ..._core import ffi, lib
 from ..._options import Borrowed
 from ...errors import UnsupportedError
-from ...solver import Factor, read_report
+from ...solver import Factor
 from .. import solve_from
 from .._apply import heard
 from .._levels import innermost
+from .._solve_info import SolveInfo
 from .._tensors import CODES, context_on, ready
-
-
-@dataclasses.dataclass
-class SolveInfo:
-    """What became of a solve, and, once backward has run, of the solve for its derivative (`adjoint`).
-
-    `residual` is |b - A x| / |b|, measured at the end, the largest of all columns and matrices; `iterations` are those
-    of the slowest column, 0 of a direct method. Before there is anything to say, `method` is "".
-    """
-
-    method: str = ""
-    preconditioner: str = ""
-    converged: bool = False
-    iterations: int = 0
-    residual: float = float("nan")
-    ending: str = ""
-    reason: str = ""
-    warning: str = ""
-    seconds: float = 0.0
-    adjoint: "SolveInfo | None" = None
-
-    def fill(self, device):
-        """From the last solve of this thread on a device."""
-        ctx, report = context_on(device), sized("lac_solve_report")
-        ctx.check(lib.lac_context_last_solve(ctx.c, report))
-        told = read_report(report)
-        for field in dataclasses.fields(self):
-            if field.name in told:
-                setattr(self, field.name, told[field.name])
-        self.converged = self.ending == "converged"
-
-    @property
-    def iter_count(self):
-        """The same as `iterations`."""
-        return self.iterations
 
 
 class _Borrowed(Borrowed):

@@ -8,6 +8,9 @@
 
 #include "backends/cpu/base/passes.h"
 
+#include <stdatomic.h>
+#include <unistd.h>
+
 enum { PASS_CHUNK = 16384 };  // entries of a chunk of rows
 
 // Operands up to this size stay in a second-level cache. Of larger ones so many rows of the matrix are looked at, and
@@ -35,7 +38,7 @@ void cpu_passes_init(cpu_passes *passes, const lac_rows *rows, const lac_array *
   pass->out = cpu_edit(out);
 }
 
-static cpu_pass pass_of(const cpu_passes *passes, int64_t item) {
+cpu_pass cpu_pass_of(const cpu_passes *passes, int64_t item) {
   const lac_batch *batch = &passes->batch;
   cpu_pass pass = passes->pass;
   for (int o = 0; o < 2; ++o) {
@@ -57,7 +60,7 @@ static void passes_items(const void *job, int64_t begin, int64_t end) {
     return;
   }
   for (int64_t i = begin; i < end; ++i) {
-    cpu_pass pass = pass_of(passes, i);
+    cpu_pass pass = cpu_pass_of(passes, i);
     passes->kernel(&pass, 0, pass.rows);
   }
 }
@@ -73,7 +76,7 @@ static void passes_rows(const void *job, int64_t begin, int64_t end) {
   for (int64_t c = 0; c < chunks; ++c) {
     int64_t first = begin + (end - begin) * c / chunks, last = begin + (end - begin) * (c + 1) / chunks;
     for (int64_t i = 0; i < passes->batch.count; ++i) {
-      cpu_pass pass = pass_of(passes, i);
+      cpu_pass pass = cpu_pass_of(passes, i);
       passes->kernel(&pass, first, last);
     }
   }
@@ -95,11 +98,57 @@ int64_t cpu_rows_ahead(const lac_rows *rows, size_t bytes) {
   return ahead < 2 ? 2 : ahead > PASS_MOST_AHEAD ? PASS_MOST_AHEAD : ahead;
 }
 
-void cpu_passes_run(lac_context *ctx, const cpu_passes *passes, bool whole) {
-  const lac_batch *batch = &passes->batch;
+// -- tiles -----------------------------------------------------------------------------------------------------------
+
+// What is read again and again has half of the last cache, and each of its lines is asked for so often that bringing
+// them there pays, and so is each row of the other operand for each part.
+enum { TILE_SHARE = 2, TILE_LINE = 64, TILE_LEAST = 12, TILE_LEAST_OF_PART = 2 };
+
+static _Atomic int64_t last_cache = -1;
+
+int64_t cpu_last_cache(void) {
+  int64_t bytes = atomic_load(&last_cache);
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  if (bytes < 0) bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+  if (bytes < 0) bytes = 0;
+  atomic_store(&last_cache, bytes);
+  return bytes;
+}
+
+void cpu_last_cache_set(int64_t bytes) { atomic_store(&last_cache, bytes); }
+
+/// Whether rows of an operand, so many bytes each, are read so often, from anywhere, that the last cache matters.
+static bool tiles_pay(const lac_rows *rows, size_t bytes) {
+  int64_t nnz = lac_buffer_get(rows->offsets, rows->rows), cache = cpu_last_cache();
+  return cache > 0 && rows->cols * (int64_t)bytes > cache && nnz / TILE_LEAST >= rows->cols &&
+         cpu_rows_ahead(rows, bytes) > 0;
+}
+
+int64_t cpu_tile_columns(const lac_rows *rows, int64_t k, size_t number) {
+  if (!tiles_pay(rows, (size_t)k * number)) return k;
+  int64_t lines = cpu_last_cache() / TILE_SHARE / rows->cols / TILE_LINE, columns = lines * TILE_LINE / (int64_t)number;
+  return columns > 0 && columns < k ? columns : k;
+}
+
+int64_t cpu_tile_parts(const lac_rows *rows, int64_t k, size_t number) {
+  int64_t bytes = k * (int64_t)number, nnz = lac_buffer_get(rows->offsets, rows->rows);
+  if (!tiles_pay(rows, (size_t)bytes)) return 1;
+  int64_t parts = rows->cols * bytes / (cpu_last_cache() / TILE_SHARE) + 1;
+  return nnz / TILE_LEAST_OF_PART / parts >= rows->rows ? parts : 1;
+}
+
+// -- runs ------------------------------------------------------------------------------------------------------------
+
+int cpu_passes_threads(const lac_context *ctx, const cpu_passes *passes) {
   int64_t entries = lac_buffer_get(passes->offsets, passes->pass.rows);
   int64_t block = passes->pass.br ? passes->pass.br * passes->pass.bc : 1;
-  int threads = cpu_threads(ctx, (entries + passes->pass.rows) * block * passes->pass.k * batch->count);
+  return cpu_threads(ctx, (entries + passes->pass.rows) * block * passes->pass.k * passes->batch.count);
+}
+
+void cpu_passes_run(lac_context *ctx, const cpu_passes *passes, bool whole) {
+  const lac_batch *batch = &passes->batch;
+  int threads = cpu_passes_threads(ctx, passes);
   if (whole || (batch->count >= 4 * threads && cpu_batch_is_apart(batch))) {
     cpu_split(whole ? 1 : threads, batch->count, 1, passes_items, passes);
   } else {

@@ -13,6 +13,7 @@ enum { CPU_BYTES_AHEAD = 1024 };  // of a row that is prefetched: hardware fores
 typedef struct cpu_pass {
   const void *offsets, *columns, *slots;  // slots == NULL: entry p has slot p
   int64_t rows, cols, k;
+  int64_t stride;                   // of rows of y: k, or more where the walk has a part of the columns
   int64_t br, bc;                   // rows and columns of a block, for the kernels of blocks
   bool wide_offsets, wide_columns;  // 64-bit integers, for kernels whose type does not show it
   double sign;                      // -1 conjugates the values
@@ -20,6 +21,8 @@ typedef struct cpu_pass {
   bool streams;                     // the output past the caches
   bool is_large;                    // the matrix is beyond the caches
   int64_t ahead;                    // entries by which rows of a dense operand are prefetched; 0: not at all
+  void *next;                       // by parts: the entry with which each row goes on, of the type of offsets
+  int64_t limit;                    // and the column before which it ends
   const void *in[2];
   void *out;
 } cpu_pass;
@@ -55,6 +58,23 @@ void cpu_passes_init(cpu_passes *passes, const lac_rows *rows, const lac_array *
 /// How many entries ahead rows of `bytes` bytes of a dense operand should be prefetched: 0 where neighbouring rows of
 /// the matrix read neighbouring rows of the operand, or all of it fits a cache.
 int64_t cpu_rows_ahead(const lac_rows *rows, size_t bytes);
+
+/// How many columns of a dense operand, in whole lines, are read at a time so that its rows stay in the last cache while
+/// entries ask for them in any order: k, where all are read at once, for they are few, or entries near each other.
+int64_t cpu_tile_columns(const lac_rows *rows, int64_t k, size_t number);
+
+/// Likewise in how many parts its rows are read: 1, where in one.
+int64_t cpu_tile_parts(const lac_rows *rows, int64_t k, size_t number);
+
+/// The walk of one item.
+cpu_pass cpu_pass_of(const cpu_passes *passes, int64_t item);
+
+/// How many threads its rows are worth, and those of all items.
+int cpu_passes_threads(const lac_context *ctx, const cpu_passes *passes);
+
+/// The bytes of the last cache; 0: not known. Tests set others, -1 those of the machine.
+int64_t cpu_last_cache(void);
+void cpu_last_cache_set(int64_t bytes);
 
 /// Run all walks. `whole`: the kernel must see all rows at once.
 void cpu_passes_run(lac_context *ctx, const cpu_passes *passes, bool whole);

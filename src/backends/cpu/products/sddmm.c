@@ -4,10 +4,15 @@
 ///
 /// Where s lacks dimensions of the batch, a row's entries are summed over it while they are in cache: no s for each
 /// item.
+///
+/// Where entries stand anywhere and v is beyond the last cache, each would bring its row of v from memory. All entries
+/// of the first columns of the pattern are then computed, of as many as have rows of v that stay in that cache, and
+/// those of the next ones afterwards.
 
 #include "backends/cpu/base/passes.h"
 #include "backends/cpu/products/block.h"
 #include "backends/cpu/base/types.h"
+#include "core/memory_impl.h"
 
 enum { SDDMM_AHEAD = 512 };  // entries
 
@@ -22,10 +27,41 @@ enum { SDDMM_AHEAD = 512 };  // entries
 
 static const cpu_pass_rows outer[4][4] = TABLE_INDEXED(outer);
 static const cpu_pass_rows sddmm_rows[4][4] = TABLE_INDEXED(sddmm_rows);
+static const cpu_pass_rows sddmm_part[4][4] = TABLE_INDEXED(sddmm_part);
+
+typedef struct sddmm_walk {
+  cpu_pass pass;
+  cpu_pass_rows kernel;
+} sddmm_walk;
+
+static void sddmm_walk_rows(const void *job, int64_t begin, int64_t end) {
+  const sddmm_walk *walk = job;
+  walk->kernel(&walk->pass, begin, end);
+}
+
+static lac_status sddmm_by_parts(lac_context *ctx, const cpu_passes *passes, int64_t parts) {
+  lac_status status = LAC_OK;
+  int threads = cpu_passes_threads(ctx, passes);
+  size_t bytes = (size_t)passes->pass.rows * (passes->pass.wide_offsets ? sizeof(int64_t) : sizeof(int32_t));
+  void *next = lac_alloc(bytes);
+
+  LAC_CHECK(next, LAC_ERR_MEMORY, "sddmm: out of memory: a number for each of %lld rows", (long long)passes->pass.rows);
+  for (int64_t i = 0; i < passes->batch.count; ++i) {
+    sddmm_walk walk = {cpu_pass_of(passes, i), passes->kernel};
+    walk.pass.next = memcpy(next, passes->pass.offsets, bytes);
+    for (int64_t part = 1; part <= parts; ++part) {
+      walk.pass.limit = walk.pass.cols * part / parts;
+      cpu_split_rows(threads, passes->offsets, walk.pass.rows, sddmm_walk_rows, &walk);
+    }
+  }
+done:
+  lac_free(next);
+  return status;
+}
 
 lac_status cpu_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s) {
   lac_status status = LAC_OK;
-  int64_t k = u->meta.shape[u->meta.ndim - 1];
+  int64_t k = u->meta.shape[u->meta.ndim - 1], parts;
   cpu_passes passes;
   lac_rows rows;
 
@@ -37,8 +73,13 @@ lac_status cpu_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u,
   cpu_passes_init(&passes, &rows, (const lac_array *const[]){u, v}, s, (const int[]){2, 2, 1});
   passes.pass.streams = k == 1 && cpu_streams(s) && s->count == passes.batch.count * p->nnz;
   passes.pass.ahead = cpu_rows_ahead(&rows, (size_t)k * lac_dtype_size(s->meta.dtype));
-  passes.kernel = (k == 1 ? outer : sddmm_rows)[s->meta.dtype][p->width];
-  cpu_passes_run(ctx, &passes, false);
+  parts = k == 1 ? 1 : cpu_tile_parts(&rows, k, lac_dtype_size(s->meta.dtype));
+  passes.kernel = (k == 1 ? outer : parts > 1 ? sddmm_part : sddmm_rows)[s->meta.dtype][p->width];
+  if (parts > 1) {
+    LAC_TRY(sddmm_by_parts(ctx, &passes, parts));
+  } else {
+    cpu_passes_run(ctx, &passes, false);
+  }
 done:
   return status;
 }

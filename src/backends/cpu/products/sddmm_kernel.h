@@ -140,19 +140,34 @@ static void XN(outer)(const cpu_pass *shared, int64_t begin, int64_t end) {
   }
 }
 
+/// One entry of a row, whose numbers are u.
+INLINE void XN(inner)(const cpu_pass *pass, const T *u, int64_t p, const int64_t k) {
+  const T *v = (const T *)pass->in[1] + ((const C *)pass->columns)[p] * k;
+  T *s = pass->out, product = FN(signed)((T)FN(run_dot)(u, v, k, 8), -1);
+  s[p] = pass->adds ? s[p] + product : product;
+}
+
 /// k columns: a constant to the compiler where they are few.
 INLINE void XN(inner_rows)(const cpu_pass *pass, int64_t begin, int64_t end, const int64_t k) {
   const O *offsets = pass->offsets;
-  const C *columns = pass->columns;
-  T *s = pass->out;
   for (int64_t i = begin; i < end; ++i) {
     const T *u = (const T *)pass->in[0] + i * k;
     XN(ask_rows)(pass, pass->in[1], k, offsets[i], offsets[i + 1]);
-    for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
-      const T *v = (const T *)pass->in[1] + columns[p] * k;
-      T product = FN(signed)((T)FN(run_dot)(u, v, k, 8), -1);
-      s[p] = pass->adds ? s[p] + product : product;
-    }
+    for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) XN(inner)(pass, u, p, k);
+  }
+}
+
+/// The entries of rows before a column, from where the part before ended.
+static void XN(sddmm_part)(const cpu_pass *shared, int64_t begin, int64_t end) {
+  const cpu_pass local = *shared, *pass = &local;
+  const O *offsets = pass->offsets;
+  const C *columns = pass->columns;
+  O *next = pass->next;
+  for (int64_t i = begin; i < end; ++i) {
+    const T *u = (const T *)pass->in[0] + i * pass->k;
+    int64_t p = next[i];
+    for (; p < offsets[i + 1] && columns[p] < pass->limit; ++p) XN(inner)(pass, u, p, pass->k);
+    next[i] = (O)p;
   }
 }
 

@@ -136,11 +136,12 @@ static void XN(spmv_scattered)(const cpu_pass *shared, int64_t begin, int64_t en
 
 /// Columns [j, j + n blocks of 64 bytes) of row i. A complex product is two real ones with the parts of a, put together
 /// at the end.
-INLINE void XN(row_blocks)(const cpu_pass *pass, const int64_t k, int64_t i, int64_t j, const int n) {
+INLINE void XN(row_blocks)(const cpu_pass *pass, const int64_t k, const int64_t stride, int64_t i, int64_t j,
+                           const int n) {
   enum { REALS = sizeof(T) / sizeof(REAL), WIDTH = 64 / sizeof(REAL) };
   const O *offsets = pass->offsets, *slots = pass->slots;
   const REAL *x = (const REAL *)((const T *)pass->in[1] + j);
-  REAL *y = (REAL *)((T *)pass->out + i * k + j);
+  REAL *y = (REAL *)((T *)pass->out + i * stride + j);
   FN(block) s[4] = {{0}}, t[4] = {{0}};
   for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
     T a = XN(value)(pass, slots ? slots[p] : p);
@@ -186,10 +187,11 @@ static void XN(spmm_scattered)(const cpu_pass *shared, int64_t begin, int64_t en
 }
 
 /// Columns [j, j + n) of row i, n a constant to the compiler.
-INLINE void XN(row_columns)(const cpu_pass *pass, const int64_t k, int64_t i, int64_t j, const int n) {
+INLINE void XN(row_columns)(const cpu_pass *pass, const int64_t k, const int64_t stride, int64_t i, int64_t j,
+                            const int n) {
   const O *offsets = pass->offsets, *slots = pass->slots;
   const T *x = (const T *)pass->in[1] + j;
-  T *y = (T *)pass->out + i * k + j, s[8];
+  T *y = (T *)pass->out + i * stride + j, s[8];
   UNROLL(8) for (int c = 0; c < n; ++c) s[c] = pass->adds ? y[c] : 0;
   for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
     T a = XN(value)(pass, slots ? slots[p] : p);
@@ -199,8 +201,8 @@ INLINE void XN(row_columns)(const cpu_pass *pass, const int64_t k, int64_t i, in
   UNROLL(8) for (int c = 0; c < n; ++c) y[c] = s[c];
 }
 
-/// k columns: a constant to the compiler where they are few.
-INLINE void XN(spmm_columns)(const cpu_pass *pass, int64_t begin, int64_t end, const int64_t k) {
+/// k columns: a constant to the compiler where they are few. Rows of y are `stride` numbers apart.
+INLINE void XN(spmm_columns)(const cpu_pass *pass, int64_t begin, int64_t end, const int64_t k, const int64_t stride) {
   enum { BLOCK = 64 / sizeof(T), MANY = FN(has_imag) ? 2 : 4 };
   const O *offsets = pass->offsets;
   const C *columns = pass->columns;
@@ -213,29 +215,35 @@ INLINE void XN(spmm_columns)(const cpu_pass *pass, int64_t begin, int64_t end, c
       int64_t next = offsets[i + SPMM_ROWS_AHEAD + 1];
       if (next > 0) ask_for_row(pass->in[1], columns[next - 1], (size_t)k * sizeof(T));
     }
-    for (; j + MANY * BLOCK <= k; j += MANY * BLOCK) XN(row_blocks)(pass, k, i, j, MANY);
-    for (; j + BLOCK <= k; j += BLOCK) XN(row_blocks)(pass, k, i, j, 1);
-    if (BLOCK > 8 && j + 8 <= k) XN(row_columns)(pass, k, i, j, 8), j += 8;
-    if (BLOCK > 4 && j + 4 <= k) XN(row_columns)(pass, k, i, j, 4), j += 4;
-    if (BLOCK > 2 && j + 2 <= k) XN(row_columns)(pass, k, i, j, 2), j += 2;
-    if (j < k) XN(row_columns)(pass, k, i, j, 1);
+    for (; j + MANY * BLOCK <= k; j += MANY * BLOCK) XN(row_blocks)(pass, k, stride, i, j, MANY);
+    for (; j + BLOCK <= k; j += BLOCK) XN(row_blocks)(pass, k, stride, i, j, 1);
+    if (BLOCK > 8 && j + 8 <= k) XN(row_columns)(pass, k, stride, i, j, 8), j += 8;
+    if (BLOCK > 4 && j + 4 <= k) XN(row_columns)(pass, k, stride, i, j, 4), j += 4;
+    if (BLOCK > 2 && j + 2 <= k) XN(row_columns)(pass, k, stride, i, j, 2), j += 2;
+    if (j < k) XN(row_columns)(pass, k, stride, i, j, 1);
   }
+}
+
+/// The values of rows in the order of the walk.
+static void XN(spmm_values)(const cpu_pass *pass, int64_t begin, int64_t end) {
+  const O *offsets = pass->offsets, *slots = pass->slots;
+  for (int64_t p = offsets[begin]; p < offsets[end]; ++p) ((T *)pass->out)[p] = ((const T *)pass->in[0])[slots[p]];
 }
 
 static void XN(spmm_rows)(const cpu_pass *shared, int64_t begin, int64_t end) {
   const cpu_pass pass = *shared;
-  switch (pass.k) {
+  switch (pass.k == pass.stride ? pass.k : 0) {
     case 2:
-      XN(spmm_columns)(&pass, begin, end, 2);
+      XN(spmm_columns)(&pass, begin, end, 2, 2);
       break;
     case 4:
-      XN(spmm_columns)(&pass, begin, end, 4);
+      XN(spmm_columns)(&pass, begin, end, 4, 4);
       break;
     case 8:
-      XN(spmm_columns)(&pass, begin, end, 8);
+      XN(spmm_columns)(&pass, begin, end, 8, 8);
       break;
     default:
-      XN(spmm_columns)(&pass, begin, end, pass.k);
+      XN(spmm_columns)(&pass, begin, end, pass.k, pass.stride);
   }
   if (pass.streams) cpu_stream_end();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file banded_solve.c
-/// op(A) x = b for a banded A: elimination with partial pivoting (core/numbers/band_lu.h), the right-hand sides along with it.
+/// op(A) x = b for a banded A: elimination with partial pivoting (core/numbers/band_lu.h), the right-hand sides along
+/// with it.
 ///
 /// op(A) is copied out transposed and conjugated, so that there is one elimination. A tridiagonal matrix has three
 /// arrays of its own. Threads share the items of a batch.

@@ -92,8 +92,8 @@ __device__ inline bool is_extreme(double x) {
   return !(size == 0 || (size >= 0x1p-500 && size <= 0x1p500));
 }
 
-/// x / y as the CPU divides (core/numbers/numbers.h): doubles hold every square of a float; of doubles the products of parts
-/// between 2^-500 and 2^500 stay in range. A number over an infinite one is 0.
+/// x / y as the CPU divides (core/numbers/numbers.h): doubles hold every square of a float; of doubles the products of
+/// parts between 2^-500 and 2^500 stay in range. A number over an infinite one is 0.
 __device__ inline float quotient(float x, float y) { return x / y; }
 __device__ inline double quotient(double x, double y) { return x / y; }
 __device__ inline Complex<float> quotient(Complex<float> x, Complex<float> y) {

@@ -148,6 +148,7 @@ static lac_status pivoting_eliminate(const lac_direct_job *job, double tolerance
   }
   lac_status status = pivoting_columns(job, tolerance, w, f, fault);
   if (status != LAC_OK) return status;
+  pivoting_name(job->part, f);
   pivoting_renumber(f->shape, &f->shape->l);
   pivoting_renumber(f->shape, &f->shape->below);
   return LAC_OK;

@@ -47,6 +47,7 @@ typedef struct pivoting_shape {
   int32_t *pivots;       // the row of A that is eliminated k-th
   int32_t *place;        // the step of each row; -1: not yet
   double flops;          // multiply-adds
+  _Atomic double depth;  // those that are one after the other, however many threads there are; 0: not known
   double tolerance;      // by which they were chosen, and which row would have been taken at each step where it could:
   int32_t *wanted;
   _Atomic int32_t uses;                      // how often values were factored in it anew
@@ -68,10 +69,10 @@ typedef struct pivoting_numeric {
   void *col_scale;  // what is factored is R A C
   double apart;     // as of lac_finding
   double smallest;  // pivot, of a column whose largest number is near 1
-  int64_t where;
-  double growth;   // the largest number that was met below the diagonal; those of R A C are near 1
-  double weakest;  // the smallest pivot relative to the largest number that its column came to
-  bool is_rough;   // as of lac_finding
+  int64_t where;    // its column, but its step until pivoting_name; -1: none is smaller than 1
+  double growth;    // the largest number that was met below the diagonal; those of R A C are near 1
+  double weakest;   // the smallest pivot relative to the largest number that its column came to
+  bool is_rough;    // as of lac_finding
 } pivoting_numeric;
 
 typedef struct pivoting_work {
@@ -115,13 +116,19 @@ static inline double pivoting_readiness(const lac_solver_options *options) {
 /// Smaller numbers are divided by, and no others: one over them may overflow.
 static const double tiny_f32 = FLT_MIN, tiny_f64 = DBL_MIN, tiny_c64 = FLT_MIN, tiny_c128 = DBL_MIN;
 
-/// What the pivot of a column shows: `most` is the largest number that it was chosen from, `above` that of U's column.
-static inline void pivoting_note(pivoting_numeric *f, int32_t column, double size, double most, double above) {
+/// What the pivot of a step shows: `most` is the largest number that it was chosen from, `above` that of U's column.
+/// Minima and maxima of what is rounded once, so that the order of steps does not matter.
+static inline void pivoting_note(pivoting_numeric *f, int32_t step, double size, double most, double above) {
   double around = most > above ? most : above;
-  if (around < 1) around = 1;
-  if (size < f->smallest) f->smallest = size, f->where = column;
+  double share = around > 1 ? size / around : size;
+  if (size < f->smallest) f->smallest = size, f->where = step;
   if (most > f->growth) f->growth = most;
-  if (size < f->weakest * around) f->weakest = size / around;
+  if (share < f->weakest) f->weakest = share;
+}
+
+/// After the last step: the smallest pivot is that of a column.
+static inline void pivoting_name(const pivoting_analysis *a, pivoting_numeric *f) {
+  if (f->where >= 0) f->where = a->order[f->where];
 }
 
 /// The row that is foreseen for a column, and how large a row must be that it wants: one that was left by another

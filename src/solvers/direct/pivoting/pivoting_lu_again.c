@@ -10,8 +10,8 @@
 /// pivoting_lu_kernel.h takes: the factor is then that of the search, to the last bit for real numbers.
 ///
 /// Threads take pieces of the columns, in their order, and a column waits for those that it reads: they are done, or in
-/// the hands of threads that wait for earlier ones alone. Each column is computed by one thread in one order, so that
-/// bits do not depend on how many there are.
+/// the hands of threads that wait for earlier ones alone. Each column is computed by one thread in one order, by one
+/// text, so that bits do not depend on how many threads there are.
 
 #include <math.h>
 #include <omp.h>
@@ -39,30 +39,40 @@ static inline bool again_takes(again_rule rule, double size, double others, doub
 }
 
 enum {
-  AGAIN_PIECE = 16,           // columns that a thread takes at a time
-  AGAIN_MANY = 32,            // entries of a column of U: it reads its neighbours
-  AGAIN_PATIENCE = 1 << 10,   // looks after which a thread that waits lets others have its core
-  AGAIN_LEAST_WORK = 1 << 20  // multiply-adds that are worth a second thread
+  AGAIN_LOOK = 64,        // columns after which a thread without a team looks whether it shall end
+  AGAIN_PIECE = 16,       // columns that a thread of a team takes at a time
+  AGAIN_MANY = 32,        // entries of a column of U: it reads its neighbours
+  AGAIN_PATIENCE = 64,    // looks after which a thread that waits lets others have its core
+  AGAIN_SHARE = 1 << 19,  // multiply-adds that are worth a thread,
+  AGAIN_ZERO = 4          // and those that are worth zeroing a number of the column in which it works
 };
 
-/// The threads of one elimination, and how far they are.
+/// One elimination: what its threads share, and how far they are.
 typedef struct again_team {
   const lac_direct_job *job;
   const pivoting_shape *shape;
   bool chosen;
-  int threads;
-  size_t column;            // bytes of the column that each thread works in
-  char *columns;            // of all threads
-  pivoting_numeric *notes;  // of each thread: the factor, with what the columns of this thread showed
-  _Atomic bool *is_done;    // of each column
-  _Atomic int32_t next;     // the first column that no thread has taken
-  _Atomic int32_t failed;   // the first column that failed; n: none did; -1: it shall end
+  double tolerance;
+  int threads;             // asked for; 1: a thread without a team, which needs nothing of what follows
+  _Atomic bool *is_done;   // of each column
+  _Atomic int32_t next;    // the first column that no thread has taken
+  _Atomic int32_t failed;  // the first column that failed; n: none did; -1: it shall end
 } again_team;
+
+/// What shares the core with a thread that waits may use it meanwhile.
+static inline void again_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
 
 /// Until column j is done; false: it will not be, for it failed or one before it.
 static bool again_await(const again_team *team, int32_t j) {
-  for (int looks = 1; !atomic_load_explicit(&team->is_done[j], memory_order_acquire); looks++) {
+  for (unsigned looks = 1; !atomic_load_explicit(&team->is_done[j], memory_order_acquire); looks++) {
     if (atomic_load_explicit(&team->failed, memory_order_relaxed) <= j) return false;
+    again_pause();
     if (looks % AGAIN_PATIENCE == 0) (void)sched_yield();
   }
   return true;
@@ -80,95 +90,140 @@ static void again_give_up(again_team *team, int32_t k) {
 #define KERNEL_FILE "solvers/direct/pivoting/pivoting_lu_again_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
-typedef int32_t again_columns_kernel(const lac_direct_job *, int32_t, int32_t, double, bool, again_team *, void *,
-                                     pivoting_numeric *);
+typedef int32_t again_columns_kernel(again_team *, int32_t, int32_t, void *, pivoting_numeric *);
 static again_columns_kernel *const again_columns_kernels[] = TABLE(again_columns);
+
+/// All columns by one thread. Returns the one that failed, as `failed` of a team.
+static int32_t again_alone(again_team *team, void *x, pivoting_numeric *f) {
+  double since = 0, work = AGAIN_LOOK * f->shape->flops / f->n;  // on the average
+  for (int32_t k = 0, last; k < f->n; k = last) {
+    last = f->n - k > AGAIN_LOOK ? k + AGAIN_LOOK : f->n;
+    if (lac_stop_is_due(team->job->stop, work, &since)) return -1;
+    int32_t end = again_columns_kernels[f->dtype](team, k, last, x, f);
+    if (end < last) return end;
+  }
+  return f->n;
+}
+
+// -- several threads -------------------------------------------------------------------------------------------------
+
+/// Multiply-adds one after the other up to the last column, by as many threads as it takes: a column takes its steps in
+/// their order, each of them when it is done. `done` has room for each column.
+static double again_longest(const pivoting_shape *shape, double *done) {
+  const pivoting_index *l = &shape->l, *u = &shape->u;
+  double longest = 0;
+  for (int32_t k = 0; k < shape->n; k++) {
+    done[k] = 0;
+    for (int64_t p = u->offsets[k]; p < u->offsets[k + 1]; p++) {
+      int32_t j = u->rows[p];
+      done[k] = (done[j] > done[k] ? done[j] : done[k]) + (double)(l->offsets[j + 1] - l->offsets[j]);
+    }
+    if (done[k] > longest) longest = done[k];
+  }
+  return longest;
+}
+
+/// The same, kept by the shape. All multiply-adds of the shape where there is no memory to tell.
+static double again_depth(pivoting_shape *shape) {
+  double depth = atomic_load(&shape->depth);
+  if (depth > 0) return depth;
+  double *done = lac_alloc((size_t)shape->n * sizeof *done);
+  if (!done) return shape->flops;
+  depth = again_longest(shape, done);
+  atomic_store(&shape->depth, depth);
+  lac_free(done);
+  return depth;
+}
+
+/// How many threads: the share of each takes longer than beginning it, and than the columns that wait for each other.
+static int again_threads(const lac_direct_job *job, pivoting_shape *shape) {
+  if (job->threads <= 1 || shape->flops < 2 * AGAIN_SHARE) return 1;
+  if (omp_get_active_level() >= omp_get_max_active_levels()) return 1;  // matrices of a batch have all threads
+  double share = fmax(fmax(AGAIN_SHARE, AGAIN_ZERO * (double)shape->n), again_depth(shape));
+  return lac_threads_worth(job->threads, (int64_t)(shape->flops / share), shape->flops);
+}
 
 static bool again_reads_many(const pivoting_shape *shape, int32_t k) {
   return shape->u.offsets[k + 1] - shape->u.offsets[k] >= AGAIN_MANY;
 }
 
-/// The next columns: k .. *last - 1. Those that read many others read the ones before them, and are taken one by one.
+/// Where a piece ends that begins with column k. Columns that read many others read the ones before them, and are taken
+/// one by one.
+static int32_t again_end(const pivoting_shape *shape, int32_t k) {
+  int32_t n = shape->n, end = k < n ? k + 1 : n, most = n - k > AGAIN_PIECE ? k + AGAIN_PIECE : n;
+  while (end < most && !again_reads_many(shape, k) && !again_reads_many(shape, end)) end++;
+  return end;
+}
+
+/// The next columns: k .. *last - 1; n: there are no more.
 static int32_t again_take(again_team *team, int32_t *last) {
-  const pivoting_shape *shape = team->shape;
   int32_t k = atomic_load(&team->next);
   do {
-    int32_t end = k + 1, most = k + AGAIN_PIECE < shape->n ? k + AGAIN_PIECE : shape->n;
-    while (end < most && !again_reads_many(shape, k) && !again_reads_many(shape, end)) end++;
-    *last = end;
-  } while (k < shape->n && !atomic_compare_exchange_weak(&team->next, &k, *last));
+    *last = again_end(team->shape, k);
+  } while (k < *last && !atomic_compare_exchange_weak(&team->next, &k, *last));
   return k;
 }
 
-/// The pieces that one thread gets.
-static void again_work(again_team *team, int thread) {
-  const lac_direct_job *job = team->job;
-  pivoting_numeric *f = &team->notes[thread];
-  double tolerance = pivoting_readiness(job->options);
-  double since = 0, work = AGAIN_PIECE * f->shape->flops / f->n;  // on the average
+/// The pieces that one thread of a team gets.
+static void again_work(again_team *team, void *x, pivoting_numeric *f) {
+  double since = 0, work = AGAIN_PIECE * f->shape->flops / f->n;
   for (;;) {
     int32_t last, k = again_take(team, &last);
     if (k >= atomic_load(&team->failed)) return;
-    if (lac_stop_is_due(job->stop, work, &since)) again_give_up(team, -1);
-    k = again_columns_kernels[f->dtype](job, k, last, tolerance, team->chosen, team->threads > 1 ? team : NULL,
-                                        team->columns + (size_t)thread * team->column, f);
-    if (k < last) again_give_up(team, k);
-  }
-}
-
-static int32_t again_step(const pivoting_analysis *a, int64_t column) {
-  int32_t k = 0;
-  while (k < a->n && a->order[k] != column) k++;
-  return k;
-}
-
-/// What the columns of all threads showed. Of pivots that are alike a single thread notes the first.
-static void again_sum_up(const again_team *team, pivoting_numeric *f) {
-  const pivoting_analysis *a = team->job->part;
-  for (int t = 0; t < team->threads; t++) {
-    const pivoting_numeric *own = &team->notes[t];
-    bool is_alike = own->smallest == f->smallest && own->where != f->where;
-    if (own->smallest < f->smallest || (is_alike && again_step(a, own->where) < again_step(a, f->where))) {
-      f->smallest = own->smallest, f->where = own->where;
+    if (lac_stop_is_due(team->job->stop, work, &since)) {
+      again_give_up(team, -1);
+      return;
     }
-    f->growth = fmax(f->growth, own->growth);
-    f->weakest = fmin(f->weakest, own->weakest);
+    int32_t end = again_columns_kernels[f->dtype](team, k, last, x, f);
+    if (end < last) again_give_up(team, end);
   }
 }
 
-static lac_status again_columns(again_team *team, pivoting_numeric *f, lac_fault *fault) {
+/// What the columns of one thread showed. Of pivots that are alike a single thread notes the first.
+static void again_sum_up(const pivoting_numeric *own, pivoting_numeric *all) {
+  bool is_before = own->smallest == all->smallest && own->where < all->where;
+  if (own->smallest < all->smallest || is_before) all->smallest = own->smallest, all->where = own->where;
+  all->growth = fmax(all->growth, own->growth);
+  all->weakest = fmin(all->weakest, own->weakest);
+}
+
+/// What a thread of a team does, with notes of its own: the first one has room beforehand, and does everything where
+/// others have none.
+static void again_join(again_team *team, void *x, pivoting_numeric *own, pivoting_numeric *all) {
+  bool is_first = omp_get_thread_num() == 0;
+  void *column = is_first ? x : lac_calloc((size_t)own->n, lac_dtype_size(own->dtype));
+  if (column) again_work(team, column, own);
+#pragma omp critical(again_notes)
+  again_sum_up(own, all);
+  if (!is_first) lac_free(column);
+}
+
+static int32_t again_together(again_team *team, void *x, pivoting_numeric *f) {
+  pivoting_numeric own = *f;
+#pragma omp parallel num_threads(team->threads) firstprivate(own)
+  again_join(team, x, &own, f);
+  return atomic_load(&team->failed);
+}
+
+// -- factors ---------------------------------------------------------------------------------------------------------
+
+static void again_begin(again_team *team, const lac_direct_job *job, pivoting_shape *shape, bool chosen) {
+  *team = (again_team){.job = job, .shape = shape, .chosen = chosen, .failed = shape->n};
+  team->tolerance = pivoting_readiness(job->options);
+  team->threads = again_threads(job, shape);
+  if (team->threads > 1) team->is_done = lac_calloc((size_t)shape->n, sizeof *team->is_done);
+  if (!team->is_done) team->threads = 1;
+}
+
+static lac_status again_columns(again_team *team, void *x, pivoting_numeric *f, lac_fault *fault) {
   const pivoting_analysis *a = team->job->part;
-  for (int t = 0; t < team->threads; t++) team->notes[t] = *f;
-  if (team->threads == 1) {
-    again_work(team, 0);
-  } else {
-#pragma omp parallel num_threads(team->threads)
-    again_work(team, omp_get_thread_num());
-  }
-  again_sum_up(team, f);
-  int32_t failed = atomic_load(&team->failed);
+  int32_t failed = team->threads > 1 ? again_together(team, x, f) : again_alone(team, x, f);
+  pivoting_name(a, f);
   if (failed == f->n) return LAC_OK;
   if (failed < 0) return lac_fault_interrupted(fault);
   snprintf(fault->text, sizeof fault->text, "the old pivot of column %d is 0, too small, or overflows",
            a->order[failed]);
   return LAC_ERR_CONVERGENCE;
-}
-
-/// With room for so many threads as are worth it; false: there is no memory.
-static bool again_team_init(again_team *team, const lac_direct_job *job, const pivoting_shape *shape, bool chosen) {
-  int threads = shape->flops < AGAIN_LEAST_WORK ? 1 : lac_threads_worth(job->threads, shape->n, shape->flops);
-  *team = (again_team){.job = job, .shape = shape, .chosen = chosen, .threads = threads, .failed = shape->n};
-  team->column = (size_t)shape->n * lac_dtype_size(job->dtype);
-  team->columns = lac_calloc((size_t)threads, team->column);
-  team->notes = lac_alloc((size_t)threads * sizeof *team->notes);
-  team->is_done = lac_calloc((size_t)shape->n, sizeof *team->is_done);
-  return team->columns && team->notes && team->is_done;
-}
-
-static void again_team_clear(again_team *team) {
-  lac_free(team->columns);
-  lac_free(team->notes);
-  lac_free((void *)team->is_done);
 }
 
 /// The growth that old pivots may cause: it must leave digits of the dtype.
@@ -179,9 +234,9 @@ static bool again_suits(const pivoting_numeric *like, pivoting_numeric *f) {
   return f->growth <= fmax(again_growth(f->dtype), like->growth);
 }
 
-static lac_status again_eliminate(again_team *team, pivoting_numeric *f, lac_fault *fault) {
+static lac_status again_eliminate(again_team *team, void *x, pivoting_numeric *f, lac_fault *fault) {
   int32_t zero_row = pivoting_scale(team->job, f);
-  if (zero_row < 0) return again_columns(team, f, fault);
+  if (zero_row < 0) return again_columns(team, x, f, fault);
   snprintf(fault->text, sizeof fault->text, "row %d has only zeros", zero_row);
   return LAC_ERR_CONVERGENCE;
 }
@@ -190,16 +245,19 @@ static lac_status again_by_columns(const lac_direct_job *job, pivoting_shape *sh
                                    pivoting_numeric **numeric, lac_fault *fault) {
   again_team team;
   pivoting_numeric *f = pivoting_create_like(shape, job->dtype);
+  void *x = lac_calloc((size_t)shape->n, lac_dtype_size(job->dtype));
   lac_status status = LAC_ERR_MEMORY;
 
-  if (again_team_init(&team, job, shape, chosen) && f) {
-    status = again_eliminate(&team, f, fault);
+  again_begin(&team, job, shape, chosen);
+  if (f && x) {
+    status = again_eliminate(&team, x, f, fault);
   } else {
     snprintf(fault->text, sizeof fault->text, "out of memory: LU of %d rows", job->structure->n);
   }
   if (status == LAC_OK) *numeric = f, f = NULL;
   pivoting_destroy(f);
-  again_team_clear(&team);
+  lac_free(x);
+  lac_free((void *)team.is_done);
   return status;
 }
 

@@ -24,38 +24,42 @@ static inline bool FN(again_read)(const lac_structure *s, const T *a, int32_t co
   return is_finite;
 }
 
-// x -= L(:, j) x_j for the steps j of column k, in their order, which become its column of U. Returns the largest
-// number of that; infinite where one of these columns does not come.
-static inline __attribute__((always_inline)) double FN(again_update)(int32_t k, pivoting_numeric *f, again_team *team,
-                                                                     T *x) {
+// x -= L(:, j) x_j for the steps j of column k, in their order, which become its column of U; *above is the largest
+// number of that. False: one of these columns does not come.
+static inline bool FN(again_update)(const again_team *team, int32_t k, T *x, pivoting_numeric *f, double *above) {
   const pivoting_index *lower = &f->shape->l, *upper = &f->shape->u;
+  const int64_t *offsets = lower->offsets, end = upper->offsets[k + 1];
+  const int32_t *rows = lower->rows, *steps = upper->rows;
   const T *l = f->l;
   T *u = f->u;
   double largest = 0;
-  for (int64_t p = upper->offsets[k]; p < upper->offsets[k + 1]; p++) {
-    int32_t j = upper->rows[p];
+  bool waits = team->threads > 1;
+  for (int64_t p = upper->offsets[k]; p < end; p++) {
+    int32_t j = steps[p];
     T value = x[j];
     double size = FN(size)(value);
     x[j] = 0;
     u[p] = value;
     if (size > largest) largest = size;
-    if (team && !again_await(team, j)) return (double)INFINITY;
-    int64_t begin = lower->offsets[j];
-    FN(column_take)(lower->offsets[j + 1] - begin, lower->rows + begin, l + begin, value, x);
+    if (waits && !again_await(team, j)) return false;
+    int64_t begin = offsets[j];
+    FN(column_take)(offsets[j + 1] - begin, rows + begin, l + begin, value, x);
   }
-  return largest;
+  *above = largest;
+  return true;
 }
 
-// Column k of L and U. False: its pivot is not the one that `rule` takes, or something overflows.
-static inline __attribute__((always_inline)) bool FN(again_column)(const lac_structure *s, const void *values,
-                                                                   int32_t column, int32_t k, int32_t end,
-                                                                   again_rule rule, again_team *team, void *work,
-                                                                   pivoting_numeric *f) {
+// Column k of L and U. False: its pivot is not the one that `rule` takes, something overflows, or a column before it
+// does not come.
+static inline bool FN(again_column)(again_team *team, int32_t column, int32_t k, int32_t end, again_rule rule, T *x,
+                                    pivoting_numeric *f) {
   const pivoting_index *lower = &f->shape->l;
-  T *x = work, *l = f->l;
-  bool is_finite = FN(again_read)(s, values, column, k, end, x, f);
-  double above = FN(again_update)(k, f, team, x), size = FN(size)(x[k]), others = 0;
-  double rival = rule.rival >= 0 ? FN(size)(x[rule.rival]) : 0;
+  const lac_direct_job *job = team->job;
+  T *l = f->l;
+  double above, others = 0;
+  bool is_finite = FN(again_read)(job->structure, job->values, column, k, end, x, f);
+  if (!FN(again_update)(team, k, x, f, &above)) return false;
+  double size = FN(size)(x[k]), rival = rule.rival >= 0 ? FN(size)(x[rule.rival]) : 0;
   T pivot = ((T *)f->diagonal)[k] = x[k], inverse = ((T *)f->inverse)[k] = FN(column_inverse)(pivot);
   bool is_tiny = !(size >= FN(tiny));
   x[k] = 0;
@@ -68,27 +72,18 @@ static inline __attribute__((always_inline)) bool FN(again_column)(const lac_str
   }
   double most = size > others ? size : others;
   if (!again_takes(rule, size, others, rival) || !isfinite(most) || !isfinite(above) || !is_finite) return false;
-  pivoting_note(f, column, size, most, above);
-  if (team) again_hand_over(team, k);
+  pivoting_note(f, k, size, most, above);
+  if (team->threads > 1) again_hand_over(team, k);
   return true;
 }
 
-static inline __attribute__((always_inline)) int32_t FN(again_piece)(const lac_direct_job *job, int32_t k, int32_t last,
-                                                                     double tolerance, bool chosen, again_team *team,
-                                                                     void *work, pivoting_numeric *f) {
-  const pivoting_analysis *a = job->part;
+// Columns from k on, up to `last`, in a column x that is zero; returns `last`, or the one that failed.
+static int32_t FN(again_columns)(again_team *team, int32_t k, int32_t last, void *x, pivoting_numeric *f) {
+  const pivoting_analysis *a = team->job->part;
   for (; k < last; k++) {
     int32_t column = a->order[k], end = a->col_block ? a->first[a->col_block[column] + 1] : f->n;
-    again_rule rule = chosen ? again_rule_of(a, f->shape, k) : (again_rule){tolerance, -1};
-    if (!FN(again_column)(job->structure, job->values, column, k, end, rule, team, work, f)) break;
+    again_rule rule = team->chosen ? again_rule_of(a, f->shape, k) : (again_rule){team->tolerance, -1};
+    if (!FN(again_column)(team, column, k, end, rule, x, f)) break;
   }
   return k;
-}
-
-// Columns from k on, up to `last`, by one thread of a team, or by the only one (NULL); returns `last`, or the one that
-// failed.
-static int32_t FN(again_columns)(const lac_direct_job *job, int32_t k, int32_t last, double tolerance, bool chosen,
-                                 again_team *team, void *work, pivoting_numeric *f) {
-  if (!team) return FN(again_piece)(job, k, last, tolerance, chosen, NULL, work, f);
-  return FN(again_piece)(job, k, last, tolerance, chosen, team, work, f);
 }

@@ -149,7 +149,7 @@ static lac_status FN(pivoting_single)(const lac_structure *s, const T *a, int32_
   double size = FN(size)(pivot);
   x[row] = 0;
   if (!(size > 0) || !isfinite(size)) return size == 0 ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;
-  pivoting_note(f, column, size, size, 0);
+  pivoting_note(f, k, size, size, 0);
   shape->pivots[k] = row;
   shape->place[row] = k;
   shape->l.offsets[k + 1] = w->pruned[k] = shape->l.count;
@@ -172,8 +172,9 @@ static lac_status FN(pivoting_column)(const lac_structure *s, const void *values
     return LAC_ERR_MEMORY;
   above = FN(pivoting_update)(top, w, f);
   int32_t row = FN(pivoting_choose)(w, diagonal, k, tolerance, &size, &most);
-  if (row < 0) return isfinite(size) ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;
-  pivoting_note(f, column, size, most, above);
+  if (!isfinite(size) || !isfinite(above)) return LAC_ERR_NONFINITE;  // what is above need not reach what is below
+  if (row < 0) return LAC_ERR_SINGULAR;
+  pivoting_note(f, k, size, most, above);
   shape->pivots[k] = row;
   shape->place[row] = k;
   FN(pivoting_divide)(row, k, w, f);

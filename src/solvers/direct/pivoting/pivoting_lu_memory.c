@@ -85,7 +85,7 @@ static pivoting_numeric *pivoting_create_in(pivoting_shape *shape, lac_dtype dty
     lac_object_release(shape);
     return NULL;
   }
-  *f = (pivoting_numeric){.dtype = dtype, .n = shape->n, .shape = shape, .smallest = 1, .weakest = 1};
+  *f = (pivoting_numeric){.dtype = dtype, .n = shape->n, .shape = shape, .smallest = 1, .where = -1, .weakest = 1};
   f->l = lac_alloc((size_t)l_count * size);
   f->u = lac_alloc((size_t)u_count * size);
   f->below = lac_alloc((size_t)shape->below.capacity * size);

@@ -23,6 +23,8 @@ enum {
   LAC_GK_ZETA,      // zeta, beta double dot
   LAC_GK_DOT,       // beta dot, rho dot old
   LAC_GK_TAU,       // tau tilde old, theta tilde
+  LAC_GK_LEAST,     // |A^H r| of LSMR's iterates, and its value at the last progress
+  LAC_GK_SIZE,      // |A v|, the largest so far
   LAC_GK_SLOTS
 };
 
@@ -78,6 +80,7 @@ LAC_STEP_FUNCTION lac_step_gk_first(lac_pair *s, int64_t stride, const lac_step_
   LAC_SLOT(LAC_GK_ZETA) = lac_pair_of(0, beta);
   LAC_SLOT(LAC_GK_DOT) = lac_pair_of(0, 1);
   LAC_SLOT(LAC_GK_TAU) = lac_pair_of(0, 0);
+  if (numbers->first) LAC_SLOT(LAC_GK_LEAST) = lac_pair_of(alpha * beta, alpha * beta);
 }
 
 /// The norm of a new u or v, and its inverse; 0 where the column ends.
@@ -96,8 +99,19 @@ static inline LAC_DEVICE double lac_gk_norm(lac_pair *s, int64_t stride) {
 }
 
 LAC_STEP_FUNCTION lac_step_gk_u(lac_pair *s, int64_t stride, const lac_step_numbers *numbers) {
+  double beta = lac_gk_norm(s, stride);
   (void)numbers;
-  LAC_SLOT(LAC_GK_BETA) = lac_pair_of(lac_gk_norm(s, stride), 0);
+  LAC_SLOT(LAC_GK_BETA) = lac_pair_of(beta, 0);
+  LAC_SLOT(LAC_GK_SIZE).re = fmax(LAC_SLOT(LAC_GK_SIZE).re, hypot(LAC_SLOT(LAC_GK_ALPHA).re, beta));
+}
+
+/// |A^H r| that falls is progress, since |r| stays at what b leaves over. That of LSQR rises for long; that of LSMR
+/// does not, and follows from it: 1 / least^2 is the sum of 1 / normal^2 (Fong and Saunders 2011, section 4).
+LAC_STEP_FUNCTION lac_gk_progress(lac_pair *s, int64_t stride, const lac_step_numbers *numbers, double normal) {
+  lac_pair *least = &LAC_SLOT(LAC_GK_LEAST), *count = &LAC_SLOT(LAC_SLOT_COUNT);
+  double size = hypot(least->re, normal);
+  least->re = numbers->is_lsmr || size == 0 ? normal : least->re * (normal / size);
+  if (least->re < 0.99 * least->im) least->im = least->re, count->im = count->re + 1;
 }
 
 /// An iteration has brought |r| and |A^H r|. The latter also may say that it is time to look.
@@ -105,6 +119,7 @@ LAC_STEP_FUNCTION lac_gk_count(lac_pair *s, int64_t stride, const lac_step_numbe
                                double normal) {
   double whole = LAC_SLOT(LAC_GK_NORM).re * norm;
   LAC_SLOT(LAC_GK_NORM).im = normal;
+  lac_gk_progress(s, stride, numbers, normal);
   lac_column_count(s, stride, numbers, norm);
   if (lac_column_runs(s) && normal <= 0.5 * numbers->least * whole)
     lac_column_end(s, stride, LAC_COLUMN_CLAIMS, LAC_FAULT_NORMAL, whole > 0 ? normal / whole : 0);

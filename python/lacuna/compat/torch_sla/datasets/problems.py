@@ -17,6 +17,7 @@ from lacuna.errors import ArgumentError
 
 from ..._words import word
 from ..sparse_tensor import SparseTensor
+from ._grids import kronecker_sum, shifted, stiffness, upwind
 
 if TYPE_CHECKING:
     from typing import Any
@@ -64,19 +65,6 @@ def _problem(name, A, properties, rhs=None, exact=None, **meta):
     return SparseProblem(name, *given, rhs, exact, dict(properties), {"dof": A.shape[0], "source": "pde", **meta})
 
 
-def _line(n, scale=1.0):
-    return SparseTensor.tridiagonal(n, 2.0 * scale, -scale)
-
-
-def _kronecker_sum(lines):
-    """A_1 x I x I + I x A_2 x I + ...; the last line is that of neighbours."""
-    total, *others = lines
-    for line in others:
-        ours, theirs = SparseTensor.eye(total.shape[0]), SparseTensor.eye(line.shape[0])
-        total = total.kron(theirs) + ours.kron(line)
-    return total
-
-
 def _sines(m, dims):
     """prod sin(pi x) at the points of a grid."""
     line = torch.sin(math.pi * torch.arange(1, m + 1, dtype=torch.float64) / (m + 1))
@@ -88,22 +76,22 @@ def _sines(m, dims):
 
 def laplacian_1d(n: int = 200) -> SparseProblem:
     """tridiag(-1, 2, -1)."""
-    return _problem("laplacian_1d", _line(n), _SPD, pde="laplacian1d", n=n)
+    return _problem("laplacian_1d", stiffness(n), _SPD, pde="laplacian1d", n=n)
 
 
 def laplacian_2d(m: int = 30) -> SparseProblem:
     """Five points, 4 and -1, on m x m."""
-    return _problem("laplacian_2d", _kronecker_sum([_line(m)] * 2), _SPD, pde="laplacian2d", m=m)
+    return _problem("laplacian_2d", kronecker_sum([stiffness(m)] * 2), _SPD, pde="laplacian2d", m=m)
 
 
 def laplacian_3d(m: int = 10) -> SparseProblem:
     """Seven points, 6 and -1, on m x m x m."""
-    return _problem("laplacian_3d", _kronecker_sum([_line(m)] * 3), _SPD, pde="laplacian3d", m=m)
+    return _problem("laplacian_3d", kronecker_sum([stiffness(m)] * 3), _SPD, pde="laplacian3d", m=m)
 
 
 def _poisson(name, m, dims):
     h, exact = 1 / (m + 1), _sines(m, dims)
-    A = _kronecker_sum([_line(m, 1 / h**2)] * dims)
+    A = kronecker_sum([stiffness(m, 1 / h**2)] * dims)
     about = f"sin(pi x) over {dims} coordinates, multiplied"
     return _problem(name, A, _SPD, dims * math.pi**2 * exact, exact, pde=name, m=m, h=h, manufactured=about)
 
@@ -121,7 +109,7 @@ def poisson_3d(m: int = 10) -> SparseProblem:
 def helmholtz_1d(n: int = 300, k: float = 8.0, alpha: float = 2.0) -> SparseProblem:
     """-u'' - k^2 u - i alpha u: complex symmetric, indefinite."""
     h, shift = 1 / (n + 1), complex(-(k**2), -alpha)
-    A = _line(n, 1 / h**2).to(torch.complex128) + SparseTensor.eye(n, dtype=torch.complex128) * shift
+    A = shifted(stiffness(n, 1 / h**2), shift)
     kind = {"complex": True, "symmetric": True, "spd": False}
     return _problem("helmholtz_1d", A, kind, pde="helmholtz1d", n=n, h=h, k=k, alpha=alpha)
 
@@ -129,24 +117,17 @@ def helmholtz_1d(n: int = 300, k: float = 8.0, alpha: float = 2.0) -> SparseProb
 def anisotropic_diffusion_2d(m: int = 30, eps: float = 0.01) -> SparseProblem:
     """-u_xx - eps u_yy."""
     h = 1 / (m + 1)
-    A = _kronecker_sum([_line(m, eps / h**2), _line(m, 1 / h**2)])
+    A = kronecker_sum([stiffness(m, eps / h**2), stiffness(m, 1 / h**2)])
     return _problem("anisotropic_diffusion_2d", A, _SPD, pde="anisotropic2d", m=m, h=h, eps=eps)
-
-
-def _upwind(m, speed):
-    """speed u' by backward differences."""
-    at = torch.arange(m)
-    values = torch.cat([torch.full((m,), speed), torch.full((m - 1,), -speed)]).double()
-    return SparseTensor(values, torch.cat([at, at[1:]]), torch.cat([at, at[:-1]]), (m, m))
 
 
 def advection_diffusion_2d(m: int = 30, peclet: float = 20.0) -> SparseProblem:
     """-u_xx - u_yy + peclet (u_x + u_y), upwind: not symmetric."""
     h = 1 / (m + 1)
-    line = _line(m, 1 / h**2) + _upwind(m, peclet / h)
+    line = stiffness(m, 1 / h**2) + upwind(m, peclet / h)
     kind = {"spd": False, "symmetric": False, "complex": False}
     return _problem(
-        "advection_diffusion_2d", _kronecker_sum([line] * 2), kind, pde="advdiff2d", m=m, h=h, peclet=peclet
+        "advection_diffusion_2d", kronecker_sum([line] * 2), kind, pde="advdiff2d", m=m, h=h, peclet=peclet
     )
 
 
@@ -163,7 +144,7 @@ def bratu_1d(n: int = 100, lam: float = 1.0) -> SparseProblem:
         raise ArgumentError(f"bratu_1d: lam is {lam}; there are solutions up to 3.5138")
     exact = -2 * torch.log(torch.cosh((x - 0.5) * theta / 2) / math.cosh(theta / 4))
     about = {"nonlinear": True, "residual": "A@u - lam*exp(u)", "x": x}
-    return _problem("bratu_1d", _line(n, 1 / h**2), _SPD, None, exact, pde="bratu1d", n=n, h=h, lam=lam, **about)
+    return _problem("bratu_1d", stiffness(n, 1 / h**2), _SPD, None, exact, pde="bratu1d", n=n, h=h, lam=lam, **about)
 
 
 def laplacian_1d_eigenvalues(n: int) -> Tensor:

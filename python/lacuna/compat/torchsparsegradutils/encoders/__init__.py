@@ -3,4 +3,5 @@
 
 from .pairwise_encoder import (  # noqa: F401
     PairwiseEncoder, PairwiseVoxelEncoder, calc_pairwise_coo_indices, calc_pairwise_coo_indices_nd,
+    calc_pariwise_coo_indices,
 )  # fmt: skip

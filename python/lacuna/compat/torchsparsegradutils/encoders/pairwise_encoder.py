@@ -10,3 +10,4 @@ PairwiseEncoder, PairwiseVoxelEncoder = (
 )
 calc_pairwise_coo_indices_nd = later("calc_pairwise_coo_indices_nd", _WHAT)
 calc_pairwise_coo_indices = later("calc_pairwise_coo_indices", _WHAT)
+calc_pariwise_coo_indices = calc_pairwise_coo_indices  # as it is spelled there too

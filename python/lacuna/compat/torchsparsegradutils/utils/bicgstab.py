@@ -6,6 +6,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import torch
+
 from ._closures import columns, iterate, product
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ def bicgstab(
     options = {"rtol": settings.reltol if tolerance is None else tolerance, "atol": settings.abstol}
     if settings.matvec_max is not None:
         options["max_iterations"] = max(1, settings.matvec_max // 2)
-    if settings.logger.isEnabledFor(logging.INFO):
+    if not torch.compiler.is_compiling() and settings.logger.isEnabledFor(logging.INFO):
         options.update(progress=_logging(settings.logger), look_every=1)
     x = iterate(*product("bicgstab", matmul_closure), right, start, "bicgstab", settings.precon, **options)
     return x[:, 0] if is_vector else x

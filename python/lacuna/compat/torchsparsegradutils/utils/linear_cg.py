@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from lacuna.errors import ArgumentError
+from lacuna.errors import ArgumentError, ShapeError
 
-from ..._later import later
-from ._closures import Counted, columns, iterate, product, residuals
+from ._closures import Counted, columns, iterate, product, residuals, tridiagonals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,9 +54,9 @@ def linear_cg(
 ) -> Any:  # fmt: skip
     """x with A x = rhs, (n) or (..., n, k), A Hermitian positive definite: every column to |r| <= tolerance |b|, with
     derivatives in rhs and, of a tensor, in A. return_info: (x, CGInfo), and not to converge is then no error.
+    n_tridiag: (x, T), T [n_tridiag, ..., r, r] of Lanczos' process from the residuals of initial_guess in the first
+    columns, r at most max_tridiag_iter, by products of its own and without derivatives. CGInfo comes last.
     eps, stop_updating_after and min_iter are not needed: breakdowns are found by what they do."""
-    if n_tridiag:
-        return later("linear_cg(n_tridiag=...)", "tridiagonal matrices of Lanczos")()
     if convergence_reduction not in _REDUCTIONS:
         raise ArgumentError(f"linear_cg: convergence_reduction is {convergence_reduction!r}; one of {_REDUCTIONS}")
     tolerance = settings.cg_tolerance if tolerance is None else tolerance
@@ -70,8 +69,20 @@ def linear_cg(
         options.update(progress=counted.step, look_every=1)
     x = iterate(counted, theta, right, start, "cg", preconditioner, **options)
     info = _info(counted, residuals(function, theta, x, right), tolerance) if return_info else None
-    x = x[:, 0] if is_vector else x
-    return (x, info) if return_info else x
+    made = [x[:, 0] if is_vector else x]
+    if n_tridiag:
+        steps = settings.max_lanczos_quadrature_iterations if max_tridiag_iter is None else max_tridiag_iter
+        made.append(_tridiagonals(function, theta, right, start, n_tridiag, steps, preconditioner))
+    made += [info] * return_info
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def _tridiagonals(function, theta, right, start, count, steps, preconditioner):
+    if not 0 < count <= right.shape[-1]:
+        raise ShapeError(f"linear_cg: n_tridiag is {count}; rhs has {right.shape[-1]} columns")
+    with torch.no_grad():
+        left = right if start is None else right - function(*theta, start)
+        return tridiagonals(function, theta, left[..., :count], min(steps, right.shape[-2]), preconditioner)
 
 
 def _info(counted, left, tolerance):
@@ -79,4 +90,5 @@ def _info(counted, left, tolerance):
     if not converged.all():
         warnings.warn(f"linear_cg: relative residual {left.max():.1e}; asked for {tolerance:.1e}", stacklevel=3)
     reason = "converged" if converged.all() else "max_iter"
-    return CGInfo(counted.steps, counted.calls, converged, left, left, tolerance, reason)
+    products = max(counted.calls, counted.steps + 1)  # within C there is one for each step, and one for the start
+    return CGInfo(counted.steps, products, converged, left, left, tolerance, reason)

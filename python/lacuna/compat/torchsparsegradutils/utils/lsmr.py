@@ -28,8 +28,8 @@ def lsmr(
 
     A tensor, of any layout, is factored: x has working precision, after 0 iterations. A function of x is iterated on,
     with Armat, a function of y or a tensor, for A^H, or with n, the length of x, where torch differentiates A. It ends
-    at the smaller of atol and btol, relative to A^H b, or with an error after maxiter iterations (None: C's own limit);
-    conlim and check_nonzero are not read.
+    at the smaller of atol and btol, of |r| relative to |b| or of |A^H r| relative to |A| |r|, or with an error after
+    maxiter iterations (None: C's own limit); conlim and check_nonzero are not read.
     """
     if isinstance(A, torch.Tensor):
         return lt.SparseTensor.of(A).lstsq(b, damp=None if damp == 0 else damp), 0
@@ -49,7 +49,10 @@ def _adjoint(A, b, Armat, n):
 
 
 def _of_function(A, adjoint, b, damp, x0, **options):
-    """LSMR's iterates are those of minres for (A^H A + damp^2) x = A^H b, which needs products alone."""
-    counted = Counted(lambda x: adjoint(A(x)) + damp**2 * x)
-    x = lt.solve_operator(counted, (), adjoint(b), "minres", x0, progress=counted.step, look_every=1, **options)
-    return x, counted.steps
+    """LSMR on [A; damp]."""
+    n, m = adjoint(b).shape[0], b.shape[0]
+    counted = Counted(lambda x: torch.cat([A(x), damp * x]) if damp else A(x))
+    turned = lambda y: adjoint(y[:m]) + damp * y[m:] if damp else adjoint(y)  # noqa: E731
+    right = torch.cat([b, b.new_zeros(n)]) if damp else b
+    options = {"adjoint": turned, "shape": (n,), "progress": counted.step, "look_every": 1, **options}
+    return lt.solve_operator(counted, (), right, "lsmr", x0, **options), counted.steps

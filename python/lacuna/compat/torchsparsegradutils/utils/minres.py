@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from ._closures import columns, iterate, product
+import lacuna.torch as lt
+
+from ._closures import Products, columns, iterate, product
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,21 +31,28 @@ def minres(
     value: float | None = None, max_iter: int | None = None, preconditioner: Any = None,
     settings: MINRESSettings = MINRESSettings(), tolerance: float | None = None,
 ) -> Tensor:  # fmt: skip
-    """x with (value A + shift I) x = rhs, to |r| <= minres_tolerance |b|; shifts [s]: x [s, ...]. tolerance is
-    minres_tolerance, over that of settings."""
+    """x with (value A + shift I) x = rhs, to |r| <= minres_tolerance |b|; shifts [s]: x [s, ...], differentiable in
+    them too. tolerance is minres_tolerance, over that of settings."""
     (right, is_vector), (function, theta) = columns("minres", rhs), product("minres", matmul_closure)
     most = settings.max_cg_iterations if max_iter is None else max_iter
     options = {"rtol": settings.minres_tolerance if tolerance is None else tolerance, "max_iterations": most}
 
     def solved(shift):
-        def shifted(*given):
-            y = function(*given) if value is None else value * function(*given)
-            return y if shift is None else y + shift * given[-1]
-
-        x = iterate(shifted, theta, right, None, "minres", preconditioner, **options)
+        x = iterate(*_moved(function, theta, value, shift), right, None, "minres", preconditioner, **options)
         return x[:, 0] if is_vector else x
 
     if shifts is None:
         return solved(None)
-    made = [solved(shift) for shift in shifts.reshape(-1).tolist()]
+    made = [solved(shift) for shift in shifts.reshape(-1).to(right.device).unbind()]
     return torch.stack(made).reshape(*shifts.shape, *made[0].shape)
+
+
+def _moved(function, theta, value, shift):
+    """(function of (*theta, x), theta) of value A + shift I."""
+    if value is None and shift is None:
+        return function, theta
+    value, shift = 1 if value is None else value, torch.zeros(()) if shift is None else shift
+    if isinstance(function, Products):
+        A = value * function.tensor.with_values(*theta)
+        return product("minres", A + shift * lt.SparseTensor.eye(A.shape[-1], dtype=A.dtype, device=A.device))
+    return lambda shift, *given: value * function(*given) + shift * given[-1], (shift, *theta)

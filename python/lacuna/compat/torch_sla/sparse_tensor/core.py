@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_sla.sparse_tensor: lacuna.torch.SparseTensor with the peer's signatures."""
+"""torch_sla.sparse_tensor.core: lacuna.torch.SparseTensor with the peer's signatures."""
+
+from __future__ import annotations
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ from lacuna import Pattern
 from lacuna.errors import ArgumentError
 from lacuna.torch import Factorization as LUFactorization  # noqa: F401
 
-from .._later import later
-from .det import logdet
-from .solve import SolverConfig, solved
+from ..._later import later
+from ..det import logdet
+from ..solve import SolverConfig, solved
 
 _Axis = int | Sequence[int] | None
 _FORESEEN = 8  # bytes of a number in reports of what is foreseen
@@ -38,6 +40,25 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
 
     def __radd__(self, other):
         return super().__radd__(self.of(other) if isinstance(other, lt.SparseTensor) else other)
+
+    @classmethod
+    def from_dense(
+        cls, A: Tensor, sparse_dim: Sequence[int] = (-2, -1), threshold: float = 0.0, top_k: int | None = None
+    ) -> SparseTensor:
+        """Of a dense tensor, as lacuna.torch.SparseTensor.from_dense."""
+        return super().from_dense(A, sparse_dim, threshold, top_k)
+
+    @classmethod
+    def from_torch_sparse(cls, A: Tensor) -> SparseTensor:
+        """Of a torch sparse tensor of any layout."""
+        return cls.from_torch(A)
+
+    @classmethod
+    def eye(
+        cls, n: int, dtype: torch.dtype = torch.float64, device: torch.device | str | None = None
+    ) -> SparseTensor:
+        """The identity, n x n."""
+        return super().eye(n, dtype=dtype, device=device)
 
     # -- solves ---------------------------------------------------------------------------------------------------
 
@@ -63,6 +84,13 @@ class SparseTensor(lt.SparseTensor, public_name="lacuna.compat.torch_sla.SparseT
         if ord not in (1, math.inf, "inf"):
             return later("condition_number(ord != 1)", _SPECTRA)()
         return 1 / (self if ord == 1 else self.T).factor().rcond()
+
+    def solve_batch(
+        self, values: Tensor, b: Tensor, backend: str | None = None, method: str | None = None,
+        atol: float | None = None, maxiter: int | None = None, tol: float | None = None, **more: Any,
+    ) -> Any:  # fmt: skip
+        """x of many matrices with these entries, on one analysis, as solve."""
+        return self.with_values(values).solve(b, backend, method, atol, maxiter, tol, **more)
 
     # -- reductions: of stored values, as the peer documents them -------------------------------------------------
 
@@ -173,6 +201,35 @@ class SparseTensorList(lt.SparseTensorList, public_name="lacuna.compat.torch_sla
     def from_torch_sparse_list(cls, A_list: Iterable[Tensor]) -> SparseTensorList:
         """Of torch sparse tensors of any layouts."""
         return cls([SparseTensor.from_torch(A) for A in A_list])
+
+    @classmethod
+    def from_block_diagonal(cls, sparse: SparseTensor, sizes: Iterable[Sequence[int]]) -> SparseTensorList:
+        """The parts along the diagonal of a matrix, of (rows, columns) each."""
+        return super().from_block_diagonal(sparse, sizes)
+
+    def __matmul__(self, others: Any) -> Any:
+        is_list = isinstance(others, (list, tuple, lt.SparseTensorList))
+        return super().__matmul__(others if is_list else [others] * len(self))
+
+    def solve(self, b_list: Sequence[Tensor], **options: Any) -> list[Any]:
+        """SparseTensor.solve of each and its part of a list."""
+        return super().solve(b_list, **options)
+
+    def spy(
+        self, indices: Iterable[int] | None = None, ncols: int = 3, figsize: tuple[float, float] | None = None,
+        **options: Any,
+    ) -> Any:  # fmt: skip
+        """Draw where entries of the matrices of these indices are, ncols of them in a row; returns the figure."""
+        import matplotlib.pyplot as plt
+
+        chosen = self.tensors if indices is None else [self.tensors[index] for index in indices]
+        rows = max(1, -(-len(chosen) // ncols))
+        figure, grid = plt.subplots(rows, ncols, figsize=figsize or (4 * ncols, 4 * rows), squeeze=False)
+        for tensor, ax in zip(chosen, grid.flat):
+            tensor.spy(ax=ax, **options)
+        for ax in grid.flat[len(chosen) :]:
+            ax.set_visible(False)
+        return figure
 
     @property
     def block_sizes(self) -> list[tuple[int, ...]]:

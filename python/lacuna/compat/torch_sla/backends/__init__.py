@@ -9,7 +9,7 @@ import torch
 
 from lacuna import show_backends  # noqa: F401
 
-from .._words import word
+from ..._words import word
 
 if TYPE_CHECKING:
     from collections.abc import Callable

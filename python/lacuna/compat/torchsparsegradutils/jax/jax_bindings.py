@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchsparsegradutils.jax: its solve, by Lacuna, which needs no JAX unless a function of JAX arrays is given; and
-arrays and matrices of JAX from and to torch, without derivatives and, where both agree, without a copy."""
+"""torchsparsegradutils.jax.jax_bindings: arrays and matrices of JAX from and to torch, without derivatives and, where
+both agree, without a copy."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import torch
 
 from lacuna.errors import DtypeError
 from lacuna.torch import SparseTensor
-
-from .sparse_solve import sparse_generic_solve, turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,25 +70,3 @@ def spmm_t4j(A: Tensor) -> Callable[[Any], Any]:
     """A function of JAX arrays that multiplies by a torch sparse tensor."""
     matrix = SparseTensor.of(A.detach(), "spmm_t4j")
     return lambda x: t2j(matrix @ j2t(x))
-
-
-def _of_torch(solve, of=lambda A: A):
-    """A solver of torch tensors by one of JAX, which gives x or (x, ...)."""
-
-    def solved(A, B, **options):
-        x = solve(t2j_csr(of(A)), t2j(B), **options)
-        return j2t(x[0] if isinstance(x, tuple) else x)
-
-    return solved
-
-
-def sparse_solve_j4t(
-    A: Tensor, B: Tensor, solve: Callable[..., Any] | None = None, transpose_solve: Callable[..., Any] | None = None,
-    **kwargs: Any,
-) -> Tensor:  # fmt: skip
-    """x with A x = B: by solve(A, B) of a BCSR matrix and a JAX array, as JAX's own solvers are, or by Lacuna's own
-    choice. Derivatives are solved for by transpose_solve, or else solve, and either gets A^H."""
-    if solve is None:
-        return sparse_generic_solve(A, B, **kwargs)
-    back = None if transpose_solve is None else _of_torch(transpose_solve, turned)
-    return sparse_generic_solve(A, B, _of_torch(solve), back, **kwargs)
