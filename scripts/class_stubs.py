@@ -77,10 +77,10 @@ RESULT_IN = {("Factorization", "factor"): "Factor"}
 DEPENDS = {
     "__add__ __radd__ __sub__ __rsub__": ("other", {"SparseTensor | _Number": "Self", "Tensor": "Any"}),
     "__matmul__": ("other", {"SparseTensor": "Self", "Tensor": "Any"}),
-    "amax amin max mean min prod sum": ("dim", {"None": "Tensor", "int | Sequence[int]": "Any"}),
+    "amax amin max mean min prod sum": ("dim", {"None": "Tensor", "int | Sequence[int] | None": "Any"}),
     "size": ("dim", {"None": "torch.Size", "int": "int"}),
-    "solve": ("return_info", {"Literal[False]": "Tensor", "Literal[True]": "tuple[Tensor, SolveInfo]"}),
-    "lstsq": ("residual", {"Literal[False]": "Tensor", "Literal[True]": "tuple[Tensor, Tensor]"}),
+    "solve": ("return_info", {"Literal[False]": "Tensor", "Literal[True]": "tuple[Tensor, SolveInfo]", "bool": "Any"}),
+    "lstsq": ("residual", {"Literal[False]": "Tensor", "Literal[True]": "tuple[Tensor, Tensor]", "bool": "Any"}),
 }
 DEPENDS_OF = {name: how for names, how in DEPENDS.items() for name in names.split()}
 RESULT_OF = {name: result for result, names in RESULTS.items() for name in names.split()}
@@ -153,10 +153,10 @@ def overloads(name, parameters):
     """A method whose result depends on an argument, which only the first overload may leave out."""
     chosen, kinds = DEPENDS_OF[name]
     at, text = [p.name for p in parameters].index(chosen), ""
-    for first, (kind, result) in zip((True, False), kinds.items()):
-        given = [parameter(name, p, kind if p.name == chosen else None, p.name == chosen and not first)
+    for kind, result in kinds.items():
+        given = [parameter(name, p, kind if p.name == chosen else None, p.name == chosen and bool(text))
                  for p in parameters]  # fmt: skip
-        if not first and at > 1 and parameters[at - 1].default is not inspect.Parameter.empty:
+        if text and at > 1 and parameters[at - 1].default is not inspect.Parameter.empty:
             given.insert(at, "*")
         text += "    @overload\n" + written(name, given, result)
     return text

@@ -66,7 +66,12 @@ class Matrix:
 
     @classmethod
     def from_coo(cls, values: ArrayLike, row: ArrayLike, col: ArrayLike, shape: Sequence[int]) -> Matrix:
-        """Of coordinates in any order."""
+        """Of coordinates in any order.
+
+        >>> A = lacuna.Matrix.from_coo([1.0, 4.0, 2.0], [0, 1, 0], [1, 1, 0], (2, 2))
+        >>> A, A @ [1.0, 1.0], A.T @ [1.0, 1.0]
+        (Matrix(2 x 2, nnz=3, float64), array([3., 4.]), array([2., 5.]))
+        """
         return cls(_known(Pattern.from_coo, "coo", (row, col), ("row", "col"), shape), values, "entries")
 
     @classmethod
@@ -92,7 +97,11 @@ class Matrix:
     @classmethod
     def from_dense(cls, dense: ArrayLike, threshold: float = 0.0) -> Matrix:
         """Of the numbers of a dense matrix whose size is above `threshold`, NaN too; -1 keeps every number. Which ones
-        these are is no part of a derivative; their values are."""
+        these are is no part of a derivative; their values are.
+
+        >>> lacuna.Matrix.from_dense([[2.0, 0.0], [1.0, 4.0]]).values
+        array([2., 1., 4.])
+        """
         from . import gather
 
         dense = asarray(dense, "from_dense", "it")
@@ -106,7 +115,12 @@ class Matrix:
     @classmethod
     def from_scipy(cls, matrix: Any) -> Matrix:
         """Of a SciPy sparse matrix or array: CSR, CSC, COO, BSR and DIA keep the order of their data, which is not
-        copied; others are converted to COO."""
+        copied; others are converted to COO.
+
+        >>> lacuna.Matrix.from_scipy(scipy.sparse.csc_array([[2.0, 0.0], [1.0, 4.0]])).to_dense()
+        array([[2., 0.],
+               [1., 4.]])
+        """
         matrix = readable(matrix)
         pattern, data = pattern_of(matrix), matrix.data
         if matrix.format == "dia":
@@ -116,7 +130,13 @@ class Matrix:
         return cls(pattern, data, "entries")
 
     def with_values(self, values: ArrayLike) -> Matrix:
-        """The same entries with other values, [*batch, entries] or [*batch, blocks, br, bc] for any batch."""
+        """The same entries with other values, [*batch, entries] or [*batch, blocks, br, bc] for any batch.
+
+        >>> A = lacuna.Matrix.from_dense([[2.0, 0.0], [1.0, 4.0]])
+        >>> A.with_values([[2.0, 1.0, 4.0], [1.0, 1.0, 1.0]]).solve([[2.0, 5.0], [1.0, 3.0]])
+        array([[1., 1.],
+               [1., 2.]])
+        """
         return self._on(self.structure, self._fitting("with_values", values))
 
     @classmethod
@@ -175,7 +195,12 @@ class Matrix:
 
     def slots(self) -> Any:
         """The values by slots of the pattern, [*batch, nnz], or [*batch, nnz, *pattern.blocks]: rows in order, columns
-        ascending, each place once. Made anew in each call, and differentiable in `values`."""
+        ascending, each place once. Made anew in each call, and differentiable in `values`.
+
+        >>> A = lacuna.Matrix.from_coo([4.0, 1.0, 2.0], [1, 0, 1], [1, 0, 1], (2, 2))
+        >>> A.values, A.slots()
+        (array([4., 1., 2.]), array([1., 6.]))
+        """
         from . import remap
 
         structure, blocks, values = self.structure, self.pattern.blocks, self.values
@@ -250,11 +275,23 @@ class Matrix:
 
     def factor(self, method: str = "direct", **options: Any) -> Factor:
         """A Factor of these values, which are numbers and not recorded: for any number of right-hand sides, and for the
-        determinant. The options are those of Solver."""
+        determinant. The options are those of Solver.
+
+        >>> factor = lacuna.Matrix.from_dense([[2.0, 0.0], [1.0, 4.0]]).factor()
+        >>> factor.solve([2.0, 5.0]), factor.slogdet()
+        (array([1., 1.]), (1.0, 2.0794415416798357))
+        """
         return self.solver(method=method, **options).factor(self.slots())
 
     def solve(self, b: ArrayLike, op: Op = "N", **options: Any) -> Any:
-        """op(A)^-1 b, for a vector or columns; the options are those of Solver. New values are factored once."""
+        """op(A)^-1 b, for a vector or columns; the options are those of Solver. New values are factored once.
+
+        >>> A = lacuna.Matrix.from_dense([[2.0, 0.0], [1.0, 4.0]])
+        >>> A.solve([2.0, 5.0]), A.solve([3.0, 4.0], op="T")
+        (array([1., 1.]), array([1., 1.]))
+        >>> lacuna.grad(lambda b: lacuna.sum(A.solve(b)))([2.0, 5.0])
+        array([0.375, 0.25 ])
+        """
         from . import solve
 
         solver, values = self.solver(**options) if options else self.pattern, self.slots()

@@ -84,7 +84,8 @@ def _context_of(pattern):
 
 
 class Solver(Handle):
-    """The analysis of a pattern. It keeps the factors of values that it has just seen and knows them again.
+    """The analysis of a pattern. It keeps the factors of values that it has just seen and knows them again. A pickle
+    of it has its pattern and its options, and is analysed anew.
 
     method: "auto" (the cheapest that fits the pattern and the values), "direct" (the same without iterating), or by
     name "diagonal", "triangular", "banded", "cholesky", "ldlt", "lu", "block_lu", "column_lu", "pivoting_lu",

@@ -21,7 +21,8 @@ SPACE = {"lacuna": lacuna, "np": np, "torch": torch, "scipy": scipy}
 EXAMPLES = {
     "Pattern.from_coo", "Solver", "Factor.solve", "solve", "spmm", "logdet", "grad", "vjp", "jvp", "hvp", "minimise",
     "gradcheck", "from_scipy", "spsolve", "splu", "cg", "SparseTensor", "SparseTensor.solve", "SparseTensor.lu",
-    "SparseTensorList", "SparseParameter",
+    "SparseTensorList", "SparseParameter", "Matrix.from_coo", "Matrix.solve", "Matrix.factor", "SparseTensor.matmul",
+    "SparseTensor.from_dense", "SparseTensor.sum", "SparseTensor.logdet", "gmres", "lsqr", "spilu",
 }  # fmt: skip
 
 

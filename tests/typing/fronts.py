@@ -72,6 +72,8 @@ C: lt.SparseTensor = A.sum(dim=0)  # of a batch
 x = A + torch.ones(2, 2)
 C = 1j * A + A @ A
 x, residual = A.lstsq(tensor, residual=True)
+x = A.solve(tensor, return_info=converged)
+x = A.max(dim=None if converged else 0)
 sizes: list[bool] = lt.SparseTensorList([A]).equal([B])
 dets: list[torch.Tensor] = lt.SparseTensorList([A, B]).det()
 lt.nn.SparseLinear(A, bias=False)

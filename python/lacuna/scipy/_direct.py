@@ -129,7 +129,12 @@ def spilu(
 ) -> Any:  # fmt: skip
     """An incomplete factorisation whose solve is a preconditioner, in the place of scipy.sparse.linalg.spilu: ILU(0),
     which has the entries of A and drops all others. With drop_tol, fill_factor or drop_rule it is SciPy's own, with a
-    LacunaWarning."""
+    LacunaWarning.
+
+    >>> A = scipy.sparse.csc_array([[4.0, 1.0], [2.0, 2.0]])
+    >>> lacuna.scipy.spilu(A).solve(np.array([5.0, 4.0]))
+    array([1., 1.])
+    """
     A = square("spilu", A)
     if any(rule is not None for rule in (drop_tol, fill_factor, drop_rule)):
         warnings.warn("spilu: drop_tol, fill_factor and drop_rule are of SciPy's own spilu, which runs; without them "
@@ -157,7 +162,12 @@ def spsolve_triangular(
     A: Any, b: ArrayLike, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False,
     unit_diagonal: bool = False,
 ) -> NDArray[Any]:  # fmt: skip
-    """x with A x = b, A triangular, as scipy.sparse.linalg.spsolve_triangular; nothing is overwritten."""
+    """x with A x = b, A triangular, as scipy.sparse.linalg.spsolve_triangular; nothing is overwritten.
+
+    >>> A = scipy.sparse.csr_array([[2.0, 0.0], [1.0, 4.0]])
+    >>> lacuna.scipy.spsolve_triangular(A, np.array([2.0, 5.0]))
+    array([1., 1.])
+    """
     A = square("spsolve_triangular", A)
     check_rows("spsolve_triangular", A, np.asarray(b))
     A, b = promoted(A, b)

@@ -120,7 +120,13 @@ def bicgstab(
     A: Any, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
     maxiter: int | None = None, M: Any = None, callback: Callable[[Any], Any] | None = None, progress: Any = None,
 ) -> tuple[NDArray[Any], int]:  # fmt: skip
-    """(x, info) by BiCGSTAB, as scipy.sparse.linalg.bicgstab; info is -10 where the method breaks down. See cg."""
+    """(x, info) by BiCGSTAB, as scipy.sparse.linalg.bicgstab; info is -10 where the method breaks down. See cg.
+
+    >>> A = scipy.sparse.csr_array([[2.0, -1.0], [0.0, 2.0]])
+    >>> x, info = lacuna.scipy.bicgstab(A, np.array([1.0, 2.0]), rtol=1e-12)
+    >>> x.round(6), info
+    (array([1., 1.]), 0)
+    """
     if callback is not None:
         return _of_scipy("bicgstab", A, b, x0, M, progress, rtol=rtol, atol=atol, maxiter=maxiter, callback=callback)
     return _solved("bicgstab", A, b, x0, rtol, atol, maxiter, M, progress)
@@ -134,6 +140,11 @@ def gmres(
     """(x, info) by restarted GMRES, as scipy.sparse.linalg.gmres: maxiter counts cycles of `restart` iterations.
 
     callback gets the relative residual, or with callback_type="x" the iterate, by SciPy's own function. See cg.
+
+    >>> A = scipy.sparse.csr_array([[2.0, -1.0], [0.0, 2.0]])
+    >>> x, info = lacuna.scipy.gmres(A, np.array([1.0, 2.0]), rtol=1e-12)
+    >>> x.round(6), info
+    (array([1., 1.]), 0)
     """
     if callback_type not in (None, "x", "pr_norm", "legacy"):
         raise ValueError(f"Unknown callback_type: {callback_type!r}")
@@ -154,7 +165,13 @@ def minres(
     check: bool = False, progress: Any = None,
 ) -> tuple[NDArray[Any], int]:  # fmt: skip
     """(x, info) by MINRES, as scipy.sparse.linalg.minres: A Hermitian, of A - shift I. The residual alone decides when
-    it ends; show and check are refused. See cg."""
+    it ends; show and check are refused. See cg.
+
+    >>> A = scipy.sparse.csr_array([[2.0, 1.0], [1.0, -1.0]])
+    >>> x, info = lacuna.scipy.minres(A, np.array([3.0, 0.0]), rtol=1e-12)
+    >>> x.round(6), info
+    (array([1., 1.]), 0)
+    """
     if callback is not None:
         given = {"rtol": rtol, "shift": shift, "maxiter": maxiter, "show": show, "check": check}
         return _of_scipy("minres", A, b, x0, M, progress, callback=callback, **given)

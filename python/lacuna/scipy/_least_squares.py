@@ -110,6 +110,10 @@ def lsqr(
     It ends at the smaller of atol and btol, or after 2 n iterations where iter_lim is None; conlim is not read. anorm
     is the Frobenius norm itself, and NaN of a LinearOperator, which needs rmatvec; acond is NaN and var is zero,
     because Lacuna does not estimate them; calc_var is refused.
+
+    >>> A = scipy.sparse.csr_array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    >>> lacuna.scipy.lsqr(A, np.array([1.0, 3.0, 4.0]))[0].round(6)
+    array([2., 2.])
     """
     unsupported("lsqr", {"calc_var": calc_var, "show": show}, {"calc_var": False, "show": False})
     problem = _Problem("lsqr", A, b, damp, x0)
@@ -124,7 +128,12 @@ def lsmr(
     maxiter: int | None = None, show: bool = False, x0: ArrayLike | None = None,
 ) -> tuple[Any, ...]:  # fmt: skip
     """(x, istop, itn, normr, normar, norma, conda, normx) by LSMR, as scipy.sparse.linalg.lsmr, of which
-    maxiter is min(m, n) by default; see lsqr."""
+    maxiter is min(m, n) by default; see lsqr.
+
+    >>> A = scipy.sparse.csr_array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    >>> lacuna.scipy.lsmr(A, np.array([1.0, 3.0, 4.0]))[0].round(6)
+    array([2., 2.])
+    """
     unsupported("lsmr", {"show": show}, {"show": False})
     problem = _Problem("lsmr", A, b, damp, x0)
     x, is_converged, iterations = problem.iterate((atol, btol), min(A.shape) if maxiter is None else maxiter)

@@ -32,7 +32,12 @@ def _lines(pattern, values, ord, axis):
 
 def norm(x: Any, ord: Any = None, axis: int | tuple[int, int] | None = None) -> Any:
     """A norm of a sparse matrix, or of each of its columns (axis=0) or rows (axis=1), as scipy.sparse.linalg.norm:
-    "fro", 1, 2 or inf; of matrices the smallest sums, -1 and -inf, too. Other orders of lines are SciPy's own."""
+    "fro", 1, 2 or inf; of matrices the smallest sums, -1 and -inf, too. Other orders of lines are SciPy's own.
+
+    >>> A = scipy.sparse.csr_array([[3.0, 0.0], [0.0, 4.0]])
+    >>> lacuna.scipy.norm(A), lacuna.scipy.norm(A, 1), lacuna.scipy.norm(A, axis=1)
+    (5.0, 4.0, array([3., 4.]))
+    """
     if not sparse.issparse(x):
         raise TypeError("input is not sparse. use numpy.linalg.norm")
     if isinstance(axis, int) and ord not in _LINES:
@@ -56,7 +61,11 @@ def onenormest(
     A: Any, t: int = 2, itmax: int = 5, compute_v: bool = False, compute_w: bool = False
 ) -> float | tuple[float | NDArray[Any], ...]:
     """The 1-norm of a square matrix, in the place of scipy.sparse.linalg.onenormest: exact, so that t and itmax are not
-    read. (The 1-norm of an inverse: 1 / (norm(A, 1) * lacuna.Solver(pattern).factor(values).rcond).)"""
+    read. (The 1-norm of an inverse: 1 / (norm(A, 1) * lacuna.Solver(pattern).factor(values).rcond).)
+
+    >>> lacuna.scipy.onenormest(scipy.sparse.csr_array([[3.0, 0.0], [1.0, 4.0]]))
+    4.0
+    """
     if not sparse.issparse(A) and hasattr(A, "matvec"):
         raise NotImplementedError("onenormest: a LinearOperator; the exact norm needs the matrix itself")
     A = as_sparse(A)

@@ -27,6 +27,10 @@ class Conversions:
 
         Which entries are stored is decided outside of the graph, for all matrices of a batch together: what one of them
         needs is stored for all. The values are differentiable in the dense tensor.
+
+        >>> A = lacuna.torch.SparseTensor.from_dense(torch.tensor([[2.0, 0.0], [1.0, 4.0]]))
+        >>> A.values, A.row_indices, A.col_indices
+        (tensor([2., 1., 4.]), tensor([0, 1, 1]), tensor([0, 0, 1]))
         """
         at = first_sparse(require_tensor("from_dense", "it", dense).shape, sparse_dim)
         rows, columns, pattern = _chosen_by_numbers(dense, at, threshold, top_k)
@@ -35,7 +39,12 @@ class Conversions:
 
     @classmethod
     def from_scipy(cls, matrix, dtype=None, device=None):
-        """Of a SciPy matrix or array; values are by slots, BSR keeps its blocks."""
+        """Of a SciPy matrix or array; values are by slots, BSR keeps its blocks.
+
+        >>> A = lacuna.torch.SparseTensor.from_scipy(scipy.sparse.csc_array([[2.0, 0.0], [1.0, 4.0]]))
+        >>> A.shape, A.dtype
+        (torch.Size([2, 2]), torch.float64)
+        """
         import lacuna
 
         pattern, values = lacuna.from_scipy(matrix)

@@ -21,6 +21,10 @@ class Makers:
         """Of a lacuna.Pattern and values [*batch, nnz], or [*batch, nnz, br, bc] where it has blocks.
 
         order: "slots", or "entries" for values in the order of what the pattern was made of (`pattern.entries`).
+
+        >>> lacuna.torch.SparseTensor.from_pattern(lacuna.Pattern.eye(2), torch.tensor([3.0, 5.0])).to_dense()
+        tensor([[3., 0.],
+                [0., 5.]])
         """
         word("order", order, _ORDERS)
         entries = _own_entries(pattern) if order == "entries" else None
@@ -37,7 +41,12 @@ class Makers:
     @classmethod
     def from_csr(cls, values, crow_indices, col_indices, shape):
         """Of compressed rows: row i has the entries crow_indices[i] to crow_indices[i + 1] of values [*batch, entries],
-        in any order; shape is (M, N)."""
+        in any order; shape is (M, N).
+
+        >>> lacuna.torch.SparseTensor.from_csr(torch.tensor([2.0, 1.0, 4.0]), [0, 1, 3], [0, 0, 1], (2, 2)).to_dense()
+        tensor([[2., 0.],
+                [1., 4.]])
+        """
         return cls._from_lines("csr", values, crow_indices, col_indices, shape)
 
     @classmethod
@@ -59,14 +68,26 @@ class Makers:
 
     @classmethod
     def diag(cls, values, offset=0):
-        """The square matrix with these values on the diagonal `offset` above the main one, each of a batch."""
+        """The square matrix with these values on the diagonal `offset` above the main one, each of a batch.
+
+        >>> lacuna.torch.SparseTensor.diag(torch.tensor([1.0, 2.0]), offset=1).to_dense()
+        tensor([[0., 1., 0.],
+                [0., 0., 2.],
+                [0., 0., 0.]])
+        """
         n = values.shape[-1] + abs(offset)
         return cls._by_slots(eye_pattern(n, k=offset), values)
 
     @classmethod
     def tridiagonal(cls, n, diag=2.0, off_diag=-1.0, dtype=torch.float64, device=None):
         """The symmetric tridiagonal matrix of numbers, or of tensors [..., n] and [..., n - 1], which keep their
-        gradients."""
+        gradients.
+
+        >>> lacuna.torch.SparseTensor.tridiagonal(3).to_dense()
+        tensor([[ 2., -1.,  0.],
+                [-1.,  2., -1.],
+                [ 0., -1.,  2.]], dtype=torch.float64)
+        """
         like = next((t for t in (diag, off_diag) if isinstance(t, torch.Tensor)), torch.zeros(0, dtype=dtype))
         device = like.device if device is None else device
         main, off = (_line(t, size, like.dtype, device) for t, size in ((diag, n), (off_diag, max(n - 1, 0))))

@@ -40,7 +40,12 @@ class Predicates:
 
     @torch.no_grad()
     def is_positive_definite(self):
-        """Whether each matrix is Hermitian positive definite, by a trial Cholesky factorisation."""
+        """Whether each matrix is Hermitian positive definite, by a trial Cholesky factorisation.
+
+        >>> A = lacuna.torch.SparseTensor.tridiagonal(3)
+        >>> A.is_symmetric(), A.is_positive_definite(), (-A).is_positive_definite()
+        (tensor(True), tensor(True), tensor(False))
+        """
         if not self.is_square:
             return torch.zeros(self.batch_shape, dtype=torch.bool, device=self.device)
         pattern, slots = self._single()
@@ -56,7 +61,11 @@ class Predicates:
 
     def connected_components(self):
         """(label of each row, how many components): rows are the nodes of a graph, or rows of blocks, and an entry
-        joins its row and its column. Labels are numbered by their first rows."""
+        joins its row and its column. Labels are numbered by their first rows.
+
+        >>> lacuna.torch.SparseTensor.from_dense(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).connected_components()
+        (tensor([0, 1]), 2)
+        """
         map_ = self.structure.pattern.components()
         return torch.from_numpy(map_.target).to(self.device), map_.outputs
 

@@ -33,7 +33,12 @@ class Products:
 
     def matmul(self, x, op="N"):
         """op(A) x: a vector for each matrix, [*batch, n], or columns, [*batch, n, k]; op is "N", "T", "H" or
-        "conjugated". A batch on one side only is shared by the other."""
+        "conjugated". A batch on one side only is shared by the other.
+
+        >>> A = lacuna.torch.SparseTensor.from_dense(torch.tensor([[2.0, 0.0], [1.0, 4.0]]))
+        >>> A.matmul(torch.ones(2)), A.matmul(torch.ones(2), op="T")
+        (tensor([2., 5.]), tensor([3., 4.]))
+        """
         pattern, slots = self._matrix()
         x, is_vector = columns("matmul", "x", x, self.batch_shape, pattern.shape[0 if op in _TURNED else 1])
         return without_columns(spmm(pattern, slots, x, op), is_vector)
@@ -50,7 +55,13 @@ class Products:
 
     def sddmm(self, u, v):
         """u v^H where A has entries, as a SparseTensor: u [..., M, k] and v [..., N, k], or vectors. Values of A are
-        not read."""
+        not read.
+
+        >>> A = lacuna.torch.SparseTensor.from_dense(torch.tensor([[2.0, 0.0], [1.0, 4.0]]))
+        >>> A.sddmm(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 5.0])).to_dense()
+        tensor([[ 3.,  0.],
+                [ 6., 10.]])
+        """
         pattern = self._matrix_pattern()
         u, v = (columns("sddmm", name, given, self.batch_shape, size)[0]
                 for name, given, size in zip("uv", (u, v), pattern.shape))  # fmt: skip
@@ -60,7 +71,11 @@ class Products:
         return self._on(self.structure.by_slots(), made, self.trailing)
 
     def quadratic_form(self, x, y=None):
-        """x^H A y, y = x unless given: one number for a vector, one for each of columns."""
+        """x^H A y, y = x unless given: one number for a vector, one for each of columns.
+
+        >>> lacuna.torch.SparseTensor.tridiagonal(3).quadratic_form(torch.ones(3, dtype=torch.float64))
+        tensor(2., dtype=torch.float64)
+        """
         pattern, slots = self._single()
         x, is_vector = columns("quadratic_form", "x", x, self.batch_shape, pattern.shape[0])
         y = x if y is None else columns("quadratic_form", "y", y, self.batch_shape, pattern.shape[1])[0]

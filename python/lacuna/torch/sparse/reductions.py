@@ -93,7 +93,12 @@ class Reductions:
         return self._lined(moved(self._groups(dims.rows), slots, self.trailing), dims.rows)
 
     def sum(self, dim=None, keepdim=False):
-        """The sum over dimensions of shape."""
+        """The sum over dimensions of shape.
+
+        >>> A = lacuna.torch.SparseTensor.tridiagonal(3)
+        >>> A.sum(), A.sum(dim=1)
+        (tensor(2., dtype=torch.float64), tensor([1., 0., 1.], dtype=torch.float64))
+        """
         dims = self._dims("sum", dim)
         if not dims.matrix:
             return self._over_others(torch.sum, dims, keepdim)
@@ -120,7 +125,12 @@ class Reductions:
         return sums if keepdim else _without(sums, dims)
 
     def max(self, dim=None, keepdim=False, include_zeros=True):
-        """The largest number over dimensions of shape, of reals; ties share the gradient."""
+        """The largest number over dimensions of shape, of reals; ties share the gradient.
+
+        >>> A = lacuna.torch.SparseTensor.from_dense(torch.tensor([[-2.0, 0.0], [1.0, 4.0]]))
+        >>> A.max(dim=1), A.max(dim=1, include_zeros=False)
+        (tensor([0., 4.]), tensor([-2.,  4.]))
+        """
         return self._extreme("max", sparse_max, torch.amax, dim, keepdim, include_zeros)
 
     def min(self, dim=None, keepdim=False, include_zeros=True):
@@ -156,7 +166,12 @@ class Reductions:
 
     def norm(self, ord="fro"):
         """The norm of each matrix: "fro", 1 (largest column sum), inf (largest row sum) or 2 (largest singular value,
-        by iteration; it can be differentiated once)."""
+        by iteration; it can be differentiated once).
+
+        >>> A = lacuna.torch.SparseTensor.tridiagonal(3)
+        >>> A.norm(), A.norm(1)
+        (tensor(4., dtype=torch.float64), tensor(4., dtype=torch.float64))
+        """
         return matrix_norm(*self._single(), ord)
 
     def trace(self):

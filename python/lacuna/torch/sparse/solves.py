@@ -92,7 +92,12 @@ class Solves:
 
     def triangular_solve(self, b, upper=False, unitriangular=False, op="N"):
         """x with op(T) x = b, T the lower or upper triangle of A; unitriangular: its diagonal is ones, and is not
-        read."""
+        read.
+
+        >>> A = lacuna.torch.SparseTensor.from_dense(torch.tensor([[2.0, 0.0], [1.0, 4.0]]))
+        >>> A.triangular_solve(torch.tensor([2.0, 5.0]), upper=False)
+        tensor([1., 1.])
+        """
         pattern, slots = self._single()
         b, is_vector = columns("triangular_solve", "b", b, self.batch_shape, pattern.shape[0])
         x = trisolve(pattern, slots, b, "upper" if upper else "lower", "unit" if unitriangular else "stored", op)
@@ -100,7 +105,12 @@ class Solves:
 
     def lstsq(self, b, damp=None, method=None, residual=False):
         """x that minimises |A x - b|^2 + |damp x|^2, the shortest where there are many. method: None, a direct one;
-        "lsmr" or "lsqr". residual: (x, b - A x)."""
+        "lsmr" or "lsqr". residual: (x, b - A x).
+
+        >>> A = lacuna.torch.SparseTensor.from_dense(torch.tensor([[1.0], [1.0]]))
+        >>> A.lstsq(torch.tensor([1.0, 3.0]))
+        tensor([2.])
+        """
         pattern, slots = self._single()
         b, is_vector = columns("lstsq", "b", b, self.batch_shape, pattern.shape[0])
         made = lstsq(pattern, slots, b, damp, method, residual)
@@ -113,15 +123,28 @@ class Solves:
         return function(solver_of(_square(who, pattern), options), slots)
 
     def det(self, **options):
-        """det A of each matrix; 0 and infinity come where the number is beyond the dtype, which slogdet avoids."""
+        """det A of each matrix; 0 and infinity come where the number is beyond the dtype, which slogdet avoids.
+
+        >>> A = lacuna.torch.SparseTensor.tridiagonal(3)
+        >>> A.det().round(decimals=6)
+        tensor(4., dtype=torch.float64)
+        """
         return self._determined("det", det, options)
 
     def logdet(self, **options):
-        """log|det A| of each matrix; of complex ones log|det A| + i arg(det A)."""
+        """log|det A| of each matrix; of complex ones log|det A| + i arg(det A).
+
+        >>> lacuna.torch.SparseTensor.tridiagonal(3).logdet()
+        tensor(1.3863, dtype=torch.float64)
+        """
         return self._determined("logdet", logdet, options)
 
     def slogdet(self, **options):
-        """(sign, log|det A|) of each matrix."""
+        """(sign, log|det A|) of each matrix.
+
+        >>> lacuna.torch.SparseTensor.tridiagonal(3).slogdet()
+        (tensor(1., dtype=torch.float64), tensor(1.3863, dtype=torch.float64))
+        """
         return self._determined("slogdet", slogdet, options)
 
     def logdet_estimate(self, probes=20, steps=0, seed=0):
@@ -130,7 +153,11 @@ class Solves:
         return logdet_estimate(_square("logdet_estimate", pattern), slots, probes, steps, seed)
 
     def inverse_diagonal(self, **options):
-        """The diagonal of the inverse, without the inverse."""
+        """The diagonal of the inverse, without the inverse.
+
+        >>> lacuna.torch.SparseTensor.tridiagonal(3).inverse_diagonal()
+        tensor([0.7500, 1.0000, 0.7500], dtype=torch.float64)
+        """
         return self._determined("inverse_diagonal", inverse_diagonal, options)
 
     def inverse_on(self, target=None, **options):

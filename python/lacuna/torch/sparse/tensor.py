@@ -72,7 +72,12 @@ class SparseTensor(
         return made
 
     def with_values(self, values):
-        """The same entries with other values, [*batch, entries, *block] for any batch."""
+        """The same entries with other values, [*batch, entries, *block] for any batch.
+
+        >>> A = lacuna.torch.SparseTensor.tridiagonal(2)
+        >>> A.with_values(torch.stack([A.values, 2 * A.values])).det().round(decimals=6)
+        tensor([ 3., 12.], dtype=torch.float64)
+        """
         require_entries("with_values", _tensor(values), self.structure.count, tuple(self.block_shape))
         return self._with(values)
 

@@ -59,8 +59,9 @@ void cpu_passes_init(cpu_passes *passes, const lac_rows *rows, const lac_array *
 /// the matrix read neighbouring rows of the operand, or all of it fits a cache.
 int64_t cpu_rows_ahead(const lac_rows *rows, size_t bytes);
 
-/// How many columns of a dense operand, in whole lines, are read at a time so that its rows stay in the last cache while
-/// entries ask for them in any order: k, where all are read at once, for they are few, or entries near each other.
+/// How many columns of a dense operand, in whole lines, are read at a time so that its rows stay in the last cache
+/// while entries ask for them in any order: k, where all are read at once, for they are few, or entries near each
+/// other.
 int64_t cpu_tile_columns(const lac_rows *rows, int64_t k, size_t number);
 
 /// Likewise in how many parts its rows are read: 1, where in one.
