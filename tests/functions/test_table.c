@@ -263,7 +263,7 @@ static void numbers_and_lists_that_cannot_be_are_refused(lac_context *ctx) {
   lac_function_spec spec = {.function = lac_function_find("block_diag"), .objects = 1, .object = object};
   CHECK_FAILS(lac_program_function(ctx, &spec, 1, in, &program), LAC_ERR_ARG, "block_diag: object 0 is no pattern");
   spec = (lac_function_spec){.function = lac_function_find("norm"), .ints = 3, .i = (int64_t[]){1, 0, 9}};
-  CHECK_FAILS(lac_program_function(ctx, &spec, 1, in, &program), LAC_ERR_ARG, "norm: order 9");
+  CHECK_FAILS(lac_program_function(ctx, &spec, 1, in, &program), LAC_ERR_ARG, "norm: ord 9");
   spec.i = (int64_t[]){INT64_C(1) << 31, 0, 0};
   CHECK_FAILS(lac_program_function(ctx, &spec, 1, in, &program), LAC_ERR_SHAPE, "no axis -32");
   spec.ints = -3;

@@ -118,23 +118,25 @@ int64_t cpu_last_cache(void) {
 
 void cpu_last_cache_set(int64_t bytes) { atomic_store(&last_cache, bytes); }
 
-/// Whether rows of an operand, so many bytes each, are read so often, from anywhere, that the last cache matters.
-static bool tiles_pay(const lac_rows *rows, size_t bytes) {
-  int64_t nnz = lac_buffer_get(rows->offsets, rows->rows), cache = cpu_last_cache();
-  return cache > 0 && rows->cols * (int64_t)bytes > cache && nnz / TILE_LEAST >= rows->cols &&
-         cpu_rows_ahead(rows, bytes) > 0;
+/// The bytes that an operand, whose rows have so many, gets of the last cache; 0: its rows are not read so often, from
+/// anywhere, that this matters.
+static int64_t tile_share(const lac_rows *rows, size_t bytes) {
+  int64_t nnz = lac_buffer_get(rows->offsets, rows->rows), share = cpu_last_cache() / TILE_SHARE;
+  bool is_beyond = rows->cols > 0 && rows->cols * (int64_t)bytes > TILE_SHARE * share;
+  return is_beyond && nnz / TILE_LEAST >= rows->cols && cpu_rows_ahead(rows, bytes) > 0 ? share : 0;
 }
 
 int64_t cpu_tile_columns(const lac_rows *rows, int64_t k, size_t number) {
-  if (!tiles_pay(rows, (size_t)k * number)) return k;
-  int64_t lines = cpu_last_cache() / TILE_SHARE / rows->cols / TILE_LINE, columns = lines * TILE_LINE / (int64_t)number;
+  int64_t share = tile_share(rows, (size_t)k * number);
+  if (share == 0) return k;
+  int64_t lines = share / rows->cols / TILE_LINE, columns = lines * TILE_LINE / (int64_t)number;
   return columns > 0 && columns < k ? columns : k;
 }
 
 int64_t cpu_tile_parts(const lac_rows *rows, int64_t k, size_t number) {
-  int64_t bytes = k * (int64_t)number, nnz = lac_buffer_get(rows->offsets, rows->rows);
-  if (!tiles_pay(rows, (size_t)bytes)) return 1;
-  int64_t parts = rows->cols * bytes / (cpu_last_cache() / TILE_SHARE) + 1;
+  int64_t bytes = k * (int64_t)number, share = tile_share(rows, (size_t)bytes);
+  if (share == 0) return 1;
+  int64_t parts = rows->cols * bytes / share + 1, nnz = lac_buffer_get(rows->offsets, rows->rows);
   return nnz / TILE_LEAST_OF_PART / parts >= rows->rows ? parts : 1;
 }
 
