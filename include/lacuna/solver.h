@@ -280,7 +280,8 @@ LAC_API lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor
 /// of its own.
 /// Options: a Krylov method (NULL: "gmres", of a rectangle "lsmr"), its iteration, and preconditioner.factor or .apply,
 /// which takes arrays [1, n, 1] with the numbers of x; methods and preconditioners that need a matrix are LAC_ERR_ARG,
-/// and of a rectangle all methods but "lsmr" and "lsqr" LAC_ERR_SHAPE. `report` may be NULL.
+/// and of a rectangle all methods but "lsmr" and "lsqr" LAC_ERR_SHAPE. A preconditioner where x has more numbers than
+/// b is LAC_ERR_UNSUPPORTED: x would not be the shortest. `report` may be NULL.
 /// Derivatives: those of lac_solve_operator (solves.h), whose product is written on a tape.
 /// Errors: LAC_ERR_CONVERGENCE when the tolerance is not reached, unless accept_unconverged: the report is filled and x
 /// is the best there is; any status but LAC_OK of `product` ends the solve with that status.

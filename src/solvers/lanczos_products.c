@@ -46,11 +46,13 @@ static lac_status calls_preconditioner(lac_context *ctx, const void *self, const
 static lac_status lanczos_check_result(lac_context *ctx, const char *name, const lac_array *start,
                                        const lac_array *result) {
   lac_status status = LAC_OK;
-  const lac_meta *s = &start->meta, *r = &result->meta;
-  bool fits = s->ndim == r->ndim && r->dtype == lac_dtype_real(s->dtype);
+  const lac_meta *s = &start->meta, *r;
+  bool fits;
   char text[LAC_SHAPE_TEXT];
 
   LAC_TRY(lac_solver_require_here(ctx, "lac_lanczos_products", name, result));
+  r = &result->meta;
+  fits = s->ndim == r->ndim && r->dtype == lac_dtype_real(s->dtype);
   for (int d = 0; fits && d < s->ndim - 1; d++) fits = s->shape[d] == r->shape[d];
   LAC_CHECK(fits, LAC_ERR_SHAPE,
             "lac_lanczos_products: %s is %s of shape %s; it must be %s, with the number of steps in place of the last "
@@ -74,6 +76,8 @@ static lac_status lanczos_check(lac_context *ctx, lac_apply product, const lac_a
   LAC_TRY(lanczos_check_result(ctx, "beta", start, beta));
   LAC_CHECK(alpha->count == beta->count, LAC_ERR_SHAPE,
             "lac_lanczos_products: alpha and beta have different numbers of steps");
+  LAC_CHECK(!lac_array_overlaps(alpha, beta), LAC_ERR_ARG,
+            "lac_lanczos_products: alpha and beta share memory; give each its own");
 done:
   return status;
 }

@@ -41,6 +41,10 @@ lac_status lac_products_take_options(lac_context *ctx, const char *function, int
   p->method = preconditioner ? preconditioner->name : NULL;
   LAC_CHECK(!(p->factor && p->apply), LAC_ERR_ARG,
             "%s: the preconditioner is both a factor and a function; give one of them", function);
+  LAC_CHECK(rows >= cols || (!p->factor && !p->apply), LAC_ERR_UNSUPPORTED,
+            "%s: with a preconditioner x is not the shortest of many solutions, and b has %lld numbers where x has "
+            "%lld; leave the preconditioner out",
+            function, (long long)rows, (long long)cols);
   LAC_TRY(lac_options_check_acting(ctx, function, options));
   LAC_TRY(lac_options_check_iteration(ctx, function, &options->iteration));
 done:

@@ -165,6 +165,10 @@ static void faults_are_named(lac_context *ctx) {
   CHECK_FAILS(lac_lanczos_products(ctx, product, &a, product, &failing, w.start, w.alpha, w.beta), LAC_ERR_UNSUPPORTED,
               "lac_lanczos_products: the preconditioner returned");
   CHECK_FAILS(lac_lanczos_products(ctx, NULL, &a, NULL, NULL, w.start, w.alpha, w.beta), LAC_ERR_ARG, "is NULL");
+  CHECK_FAILS(lac_lanczos_products(ctx, product, &a, NULL, NULL, NULL, w.alpha, w.beta), LAC_ERR_ARG, "start");
+  CHECK_FAILS(lac_lanczos_products(ctx, product, &a, NULL, NULL, w.start, NULL, w.beta), LAC_ERR_ARG, "alpha");
+  CHECK_FAILS(lac_lanczos_products(ctx, product, &a, NULL, NULL, w.start, w.alpha, NULL), LAC_ERR_ARG, "beta");
+  CHECK_FAILS(lac_lanczos_products(ctx, product, &a, NULL, NULL, w.start, w.alpha, w.alpha), LAC_ERR_ARG, "share");
   CHECK_FAILS(lac_lanczos_products(ctx, product, &a, NULL, NULL, w.start, other.alpha, w.beta), LAC_ERR_SHAPE,
               "lac_lanczos_products: alpha is");
   a.a[0][0] = NAN;

@@ -220,6 +220,8 @@ static void what_rectangles_do_not_take_is_refused(lac_context *ctx) {
   CHECK_FAILS(lac_solve_products(ctx, product, &p, b, start, LAC_PLAIN, NULL, x, NULL), LAC_ERR_SHAPE, "x0");
   options = (lac_solver_options){.size = sizeof options, .preconditioner.apply = inverse_of_one};
   CHECK_FAILS(lac_solve_products(ctx, product, &p, b, NULL, LAC_PLAIN, &options, x, NULL), LAC_ERR_UNSUPPORTED, "");
+  CHECK_FAILS(lac_solve_products(ctx, product, &p, x, NULL, LAC_ADJOINT, &options, b, NULL), LAC_ERR_UNSUPPORTED,
+              "x is not the shortest");
   lac_array_destroy(&b);
   lac_array_destroy(&x);
   lac_array_destroy(&single);

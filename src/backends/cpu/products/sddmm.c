@@ -39,24 +39,23 @@ static void sddmm_walk_rows(const void *job, int64_t begin, int64_t end) {
   walk->kernel(&walk->pass, begin, end);
 }
 
-static lac_status sddmm_by_parts(lac_context *ctx, const cpu_passes *passes, int64_t parts) {
-  lac_status status = LAC_OK;
+/// All items; false: there is no memory for a number for each row.
+static bool sddmm_by_parts(lac_context *ctx, const cpu_passes *passes, cpu_pass_rows kernel, int64_t parts) {
   int threads = cpu_passes_threads(ctx, passes);
   size_t bytes = (size_t)passes->pass.rows * (passes->pass.wide_offsets ? sizeof(int64_t) : sizeof(int32_t));
   void *next = lac_alloc(bytes);
+  bool has_room = next != NULL;
 
-  LAC_CHECK(next, LAC_ERR_MEMORY, "sddmm: out of memory: a number for each of %lld rows", (long long)passes->pass.rows);
-  for (int64_t i = 0; i < passes->batch.count; ++i) {
-    sddmm_walk walk = {cpu_pass_of(passes, i), passes->kernel};
+  for (int64_t i = 0; has_room && i < passes->batch.count; ++i) {
+    sddmm_walk walk = {cpu_pass_of(passes, i), kernel};
     walk.pass.next = memcpy(next, passes->pass.offsets, bytes);
     for (int64_t part = 1; part <= parts; ++part) {
       walk.pass.limit = walk.pass.cols * part / parts;
       cpu_split_rows(threads, passes->offsets, walk.pass.rows, sddmm_walk_rows, &walk);
     }
   }
-done:
   lac_free(next);
-  return status;
+  return has_room;
 }
 
 lac_status cpu_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s) {
@@ -74,10 +73,8 @@ lac_status cpu_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u,
   passes.pass.streams = k == 1 && cpu_streams(s) && s->count == passes.batch.count * p->nnz;
   passes.pass.ahead = cpu_rows_ahead(&rows, (size_t)k * lac_dtype_size(s->meta.dtype));
   parts = k == 1 ? 1 : cpu_tile_parts(&rows, k, lac_dtype_size(s->meta.dtype));
-  passes.kernel = (k == 1 ? outer : parts > 1 ? sddmm_part : sddmm_rows)[s->meta.dtype][p->width];
-  if (parts > 1) {
-    LAC_TRY(sddmm_by_parts(ctx, &passes, parts));
-  } else {
+  passes.kernel = (k == 1 ? outer : sddmm_rows)[s->meta.dtype][p->width];
+  if (parts == 1 || !sddmm_by_parts(ctx, &passes, sddmm_part[s->meta.dtype][p->width], parts)) {
     cpu_passes_run(ctx, &passes, false);
   }
 done:

@@ -7,7 +7,8 @@
 ///
 /// Where entries stand anywhere and x is beyond the last cache, each would bring its row of x from memory. Some columns
 /// of x are then brought together, as many as stay in that cache, and multiplied by all of A, and the next ones
-/// afterwards. Each number of y is the same sum in the same order.
+/// afterwards. Each number of y is the same sum in the same order. That takes memory, for these columns and for the
+/// values of A^T in its order; where there is none, x is read as it is.
 
 #include "backends/cpu/base/passes.h"
 #include "backends/cpu/products/block.h"
@@ -104,24 +105,22 @@ static void spmm_tiles(int threads, const cpu_passes *passes, cpu_pass pass, int
   }
 }
 
-static lac_status spmm_by_tiles(lac_context *ctx, const cpu_passes *passes, int64_t columns, size_t number,
-                                cpu_pass_rows order) {
-  lac_status status = LAC_OK;
+/// All items; false: there is no memory.
+static bool spmm_by_tiles(lac_context *ctx, const cpu_passes *passes, int64_t columns, size_t number,
+                          cpu_pass_rows order) {
   const cpu_pass *pass = &passes->pass;
   int threads = cpu_passes_threads(ctx, passes);
   size_t nnz = (size_t)lac_buffer_get(passes->offsets, pass->rows);
   char *packed = lac_alloc((size_t)(pass->cols * columns) * number);
   void *values = pass->slots ? lac_alloc(nnz * number) : NULL;
+  bool has_room = packed && (values || !pass->slots);
 
-  LAC_CHECK(packed && (values || !pass->slots), LAC_ERR_MEMORY, "spmm: out of memory: %lld columns of %lld numbers",
-            (long long)columns, (long long)pass->cols);
-  for (int64_t i = 0; i < passes->batch.count; ++i) {
+  for (int64_t i = 0; has_room && i < passes->batch.count; ++i) {
     spmm_tiles(threads, passes, cpu_pass_of(passes, i), columns, number, order, packed, values);
   }
-done:
   lac_free(packed);
   lac_free(values);
-  return status;
+  return has_room;
 }
 
 // -- the kernel ------------------------------------------------------------------------------------------------------
@@ -151,9 +150,7 @@ lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_form form, const
                    : scatters   ? spmv_scattered
                    : transposed ? spmv_gathered
                                 : spmv)[dtype][p->width];
-  if (columns < k) {
-    LAC_TRY(spmm_by_tiles(ctx, &passes, columns, number, spmm_values[dtype][p->width]));
-  } else {
+  if (columns == k || !spmm_by_tiles(ctx, &passes, columns, number, spmm_values[dtype][p->width])) {
     cpu_passes_run(ctx, &passes, scatters);
   }
 done:
