@@ -394,7 +394,9 @@ def apply_composed(spec, tensors):
     if plain and not is_watched(tensors):
         return bare(run(spec.op.name, program, [tensors[i] for i in program.takes]))
     if plain and program.lone is not None:
-        return Eager.apply((program.lone[0], None), program.lone[1], *tensors)
+        step, like, places = program.lone
+        outs = Eager.apply((step, None), like, *tensors)
+        return bare([outs[i] for i in places]) if isinstance(outs, tuple) else outs
     call = _apply_plain_step if plain else _apply_step
     values = replayed(program, symbolic, [tensors[i] for i in program.takes], call)
     results, inputs = [values[port.var] for port in program.results], [port.var for port in program.inputs]
