@@ -287,11 +287,14 @@ class Program:
 
     @property
     def lone(self):
-        """(spec, like) where one step with all inputs in order gives the results; else None."""
+        """(spec, like, where its outputs are the results) where one step with all inputs in order gives them; else
+        None."""
         if self._lone is False:
             spec, like, ins, outs = self.steps[0] if len(self.steps) == 1 else (None, (), (), ())
             is_lone = spec and self.takes == tuple(range(len(ins))) and ins == tuple([p.var for p in self.inputs])
-            self._lone = (spec, like) if is_lone and outs == tuple([p.var for p in self.results]) else None
+            results = [p.var for p in self.results]
+            is_lone = is_lone and set(results) <= set(outs)
+            self._lone = (spec, like, [outs.index(var) for var in results]) if is_lone else None
         return self._lone
 
     def _step(self, index):

@@ -194,9 +194,10 @@ def _made_rule(call, given):
 
 
 def _run_rule(call, given, out_bars, saved):
-    """The adjoints in one call of C, where nobody watches tensors that C reads as they are; else None."""
+    """The adjoints without their derivatives, in one call of C, where nobody watches tensors that C reads as they are;
+    else None."""
     spec, _, _, _, _, rules, _, _ = call
-    if rules is None or _is_grad_enabled() or not is_calm():
+    if rules is None or not is_calm():
         return None
     if given not in rules:
         rules[given] = _made_rule(call, given)
@@ -236,7 +237,9 @@ class Rules:
         if not given or not wants:
             return (None,) * (2 + len(metas))
         saved = ctx.saved_tensors
-        in_bars = _run_rule(call, given, out_bars, saved) or _pulled(call, given, out_bars, saved)
+        in_bars = None if _is_grad_enabled() else _run_rule(call, given, out_bars, saved)
+        if in_bars is None:
+            in_bars = _pulled(call, given, out_bars, saved)
         if heard:
             heard()
         return (None, None, *in_bars)
@@ -304,8 +307,9 @@ class Lone(Rules, SingleLevelFunction):
     def forward(ctx, call, like, *tensors):
         spec, level, below = call
         metas = metas_of(spec.op.name, below)  # whose shapes are read faster
-        outs = beneath(forward, level, spec, like, metas, below)
-        record(ctx, spec, like, metas, tensors, outs)
+        program = _program(spec, like, metas, below)
+        outs = beneath(run, level, spec.op.name, program, below)
+        record(ctx, spec, like, metas, tensors, outs, program.kept)
         return bare(outs)
 
 
@@ -390,7 +394,9 @@ def apply_composed(spec, tensors):
     if plain and not is_watched(tensors):
         return bare(run(spec.op.name, program, [tensors[i] for i in program.takes]))
     if plain and program.lone is not None:
-        return Eager.apply((program.lone[0], None), program.lone[1], *tensors)
+        step, like, places = program.lone
+        outs = Eager.apply((step, None), like, *tensors)
+        return bare([outs[i] for i in places]) if isinstance(outs, tuple) else outs
     call = _apply_plain_step if plain else _apply_step
     values = replayed(program, symbolic, [tensors[i] for i in program.takes], call)
     results, inputs = [values[port.var] for port in program.results], [port.var for port in program.inputs]
@@ -411,10 +417,10 @@ def _apply_any(spec, like, tensors):
         return _apply_plain(spec, like, tensors)
     if not all([isinstance(t, torch.Tensor) for t in tensors]):
         raise refusal(spec.op.name, tensors)
-    _refuse_early(spec, like, tensors)
     lone = below_lone_grad(tensors)
     if lone is not None:
         return on_one_level(Lone, (spec, *lone), like, *tensors)
+    _refuse_early(spec, like, tensors)
     return Dispatch.apply(spec, like, tensors)
 
 
