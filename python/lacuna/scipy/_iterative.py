@@ -13,7 +13,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 from .._called import iterate as iterate_products
 from ..errors import LacunaWarning
-from ._matrix import column, entries, is_operator, limited, product_dtype, promoted, square, unsupported
+from ._matrix import column, entries, is_operator, limited, product_dtype, promoted, returned, square, unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ def _preconditioner(who, M, shape):
 
     def apply(x, op):  # x is one vector in more dimensions, and M's function may be one of vectors alone
         times = {"N": M.matvec, "H": M.rmatvec}[op]
-        return times(x.reshape(-1)).reshape(x.shape).astype(x.dtype, copy=False)
+        return returned(f"{who}: M", times(x.reshape(-1)), x.dtype).reshape(x.shape)
 
     return apply
 
@@ -43,7 +43,8 @@ def _of_products(method, A, b, x0, options):
     dtype = product_dtype(A, b)
 
     def product(x, op):
-        return {"N": A.matvec, "H": A.rmatvec}[op](x).reshape(x.shape).astype(dtype, copy=False)
+        times = {"N": A.matvec, "H": A.rmatvec}[op]
+        return returned(f"{method}: A", times(x), dtype).reshape(x.shape)
 
     if options.get("preconditioner") == "identity":
         del options["preconditioner"]
@@ -70,6 +71,20 @@ def _of_scipy(method, A, b, x0, M, progress, **options):
         "(iteration, relative residual), for Lacuna's", LacunaWarning, stacklevel=3,
     )  # fmt: skip
     return getattr(linalg, method)(A, b, x0, M=M, **options)
+
+
+def _after_iterations(who, callback, progress):
+    """callback, which gets the relative residual after each iteration, as a progress function, which gets the first
+    one too."""
+    if progress is not None:
+        raise ValueError(f"{who}: callback and progress both get the relative residual; leave out one of them")
+
+    def told(iteration, residual):
+        if iteration:
+            callback(residual)
+        return False
+
+    return told
 
 
 def _solved(method, A, b, x0, rtol, atol, maxiter, M, progress, **more):
@@ -139,7 +154,8 @@ def gmres(
 ) -> tuple[NDArray[Any], int]:  # fmt: skip
     """(x, info) by restarted GMRES, as scipy.sparse.linalg.gmres: maxiter counts cycles of `restart` iterations.
 
-    callback gets the relative residual, or with callback_type="x" the iterate, by SciPy's own function. See cg.
+    callback gets the relative residual after each iteration, in place of progress, or with callback_type="x" the
+    iterate, by SciPy's own function. See cg.
 
     >>> A = scipy.sparse.csr_array([[2.0, -1.0], [0.0, 2.0]])
     >>> x, info = lacuna.scipy.gmres(A, np.array([1.0, 2.0]), rtol=1e-12)
@@ -151,8 +167,8 @@ def gmres(
     if callback is not None and callback_type == "x":
         given = {"rtol": rtol, "atol": atol, "restart": restart, "maxiter": maxiter}
         return _of_scipy("gmres", A, b, x0, M, progress, callback=callback, callback_type="x", **given)
-    if callback is not None and progress is None:
-        progress = lambda _, residual: callback(residual) and False  # noqa: E731
+    if callback is not None:
+        progress = _after_iterations("gmres", callback, progress)
     n = A.shape[0]
     restart = min(20 if restart is None else restart, max(n, 1))
     inner = restart * (10 * n if maxiter is None else maxiter)

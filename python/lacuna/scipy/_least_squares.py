@@ -10,7 +10,7 @@ import numpy as np
 import lacuna
 
 from .._called import iterate as iterate_products
-from ._matrix import as_sparse, column, entries, is_operator, limited, product_dtype, promoted, unsupported
+from ._matrix import as_sparse, column, entries, is_operator, limited, product_dtype, promoted, returned, unsupported
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,9 @@ class _Matrix:
             self.values = np.concatenate([self.values, more])
         self.size = float(lacuna.matrix_norm(self.pattern, self.values))
 
+    def estimate(self):
+        return self.size
+
     def times(self, x, op="N"):
         return lacuna.spmm(self.pattern, self.values, x, op)
 
@@ -40,13 +43,18 @@ class _Operator:
 
     size = np.nan  # its norm is known to nobody
 
-    def __init__(self, A, damp, dtype):
-        self.A, self.damp, self.dtype = A, float(damp), dtype
+    def __init__(self, who, A, damp, dtype):
+        self.who, self.A, self.damp, self.dtype = who, A, float(damp), dtype
+
+    def estimate(self):
+        """Near its Frobenius norm, which is the mean, in squares, of the norms of its products with random signs."""
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (4, self.A.shape[1])).astype(self.dtype)
+        return float(np.linalg.norm([float(lacuna.norm(self.times(x))) for x in signs])) / 2
 
     def times(self, x, op="N"):
         m = self.A.shape[0]
-        y = self.A.matvec(x) if op == "N" else self.A.rmatvec(x[:m])
-        y = np.asarray(y, self.dtype)
+        y = self.A.matvec(x.copy()) if op == "N" else self.A.rmatvec(x[:m].copy())  # which may write to its argument
+        y = returned(f"{self.who}: A", y, self.dtype)
         if not self.damp:
             return y
         return np.concatenate([y, self.damp * x]) if op == "N" else lacuna.add(y, self.damp * x[m:])
@@ -59,7 +67,7 @@ class _Problem:
     """A least-squares problem from the start x0, and the norms of its solution."""
 
     def __init__(self, who, A, b, damp, x0):
-        b = np.squeeze(np.asarray(b))
+        b = np.atleast_1d(np.squeeze(np.asarray(b)))
         if is_operator(A):
             b = b.astype(product_dtype(A, b))
         else:
@@ -68,7 +76,7 @@ class _Problem:
             raise ValueError(f"{who}: shapes of A {A.shape} and b {b.shape} are incompatible")
         self.who, self.b = who, b
         self.start = None if x0 is None else column(who, "x0", x0, A.shape, A.shape[1]).astype(b.dtype)
-        self.map = _Operator(A, damp, b.dtype) if is_operator(A) else _Matrix(A, damp)
+        self.map = _Operator(who, A, damp, b.dtype) if is_operator(A) else _Matrix(A, damp)
         self.right = np.concatenate([b, np.zeros(A.shape[1], b.dtype)]) if damp else b  # for the step from x0
         if x0 is not None:
             moved = lacuna.sub(b, self.map.times(self.start)[: b.size])
@@ -93,8 +101,8 @@ class _Problem:
     def code(self, is_converged, norms):
         """Why it ended: 0, x0 is the solution; 1, A x = b; 2, least squares; 7, the limit, unless its last iteration
         gave the solution, as SciPy sees it."""
-        residual, whole, size, slope, _ = norms
-        if not is_converged and not slope <= self.rtol * size * whole:
+        residual, whole, _, slope, _ = norms
+        if not is_converged and not slope <= self.rtol * self.map.estimate() * whole:
             return _LIMIT
         if not self.step.any():
             return 0

@@ -8,7 +8,7 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import LinearOperator
 
 from .._scipy import from_scipy
-from ..errors import LacunaWarning
+from ..errors import DtypeError, LacunaWarning
 
 FLOATS = "fdFD"  # the dtypes of LAPACK, SciPy's too
 
@@ -64,6 +64,17 @@ def product_dtype(A, b):
     of_a = A.dtype if A.dtype is not None else A.matvec(np.zeros(A.shape[1], b.dtype)).dtype
     dtype = np.promote_types(b.dtype, of_a)
     return dtype if dtype.char in FLOATS else np.dtype(np.float64)
+
+
+def returned(called, given, dtype):
+    """What a function of a LinearOperator returned, in the dtype of the solve. Complex numbers in a real solve are
+    refused: their real part solves another system."""
+    if np.iscomplexobj(given) and dtype.kind != "c":
+        raise DtypeError(
+            f"{called} returned {np.asarray(given).dtype} in a solve of {dtype}; declare the dtype of A as complex, or "
+            "give a complex b"
+        )
+    return np.asarray(given, dtype)
 
 
 def square(who, A):
