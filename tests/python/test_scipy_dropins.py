@@ -240,6 +240,9 @@ def test_gmres_counts_cycles_and_calls_back():
     assert info == 6 and len(theirs) == 6 and len(seen) <= 7
     with pytest.raises(ValueError, match="callback_type"):
         ls.gmres(a, b, callback=print, callback_type="y")
+    for kind in (None, "legacy", "pr_norm"):
+        with pytest.raises(ValueError, match="gmres: callback and progress .* leave out one"):
+            ls.gmres(a, b, callback=print, callback_type=kind, progress=lambda *given: False)
 
 
 @pytest.mark.parametrize("method", KRYLOV)

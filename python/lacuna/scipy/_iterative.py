@@ -151,7 +151,9 @@ def gmres(
     if callback is not None and callback_type == "x":
         given = {"rtol": rtol, "atol": atol, "restart": restart, "maxiter": maxiter}
         return _of_scipy("gmres", A, b, x0, M, progress, callback=callback, callback_type="x", **given)
-    if callback is not None and progress is None:
+    if callback is not None and progress is not None:
+        raise ValueError("gmres: callback and progress are both called with the residual; leave out one of them")
+    if callback is not None:
         progress = lambda _, residual: callback(residual) and False  # noqa: E731
     n = A.shape[0]
     restart = min(20 if restart is None else restart, max(n, 1))
