@@ -401,7 +401,7 @@ def test_a_wide_system_is_solved_nearest_its_start(dtype):
     with pytest.raises(lacuna.ShapeError, match="x0"):
         lt.solve_operator(torch.matmul, (A,), b, x0=b, **given)
     with pytest.raises(lacuna.ShapeError, match="the function returned an array of shape"):
-        lt.solve_operator(lambda x: x, (), b, x0=x0, shape=(7,))
+        lt.solve_operator(lambda x: x, (), b, x0=x0, shape=(7,), adjoint=lambda y: y.new_ones(7))
 
 
 def test_a_preconditioner_of_a_tall_system_is_left_out_where_it_does_not_fit():

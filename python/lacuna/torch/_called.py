@@ -190,8 +190,8 @@ def _adjoint_of(info):
 
 _DIFFERENTIABLE = """Differentiable in b and in the
     tensors of theta, to any order, and not in x0: the function is made of what torch differentiates. Iterations run on
-    the host. The solve of a derivative calls a preconditioner with the other op, and of a rectangle has none. Where x
-    has more numbers than b, the residual that counts is relative to b - L x0."""
+    the host. The solve of a derivative calls a preconditioner with the other op, and of a rectangle has none. From x0,
+    where x has more numbers than b, the residual that counts is relative to b - L x0 instead."""
 solve_operator.__doc__ = _called.solve_operator.__doc__.replace(
     "lacuna.torch.solve_operator is differentiable.", _DIFFERENTIABLE
 )
