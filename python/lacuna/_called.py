@@ -111,9 +111,10 @@ def solve_operator(
 
     theta is a list of arrays, b an array of any shape, all of whose numbers together are one vector. The function is
     linear in x, and gives an array like b. x has the shape of b, or this one: where its number of entries is another, x
-    minimises |b - L x|, and is the shortest such x. method is a Krylov method, "gmres" by default, and of a rectangle
-    "lsmr" or "lsqr", which need adjoint(*theta, y), L(theta)^H y, too; the other options are those of Solver that need
-    no matrix: rtol, max_iterations, preconditioner (a Factor, or a function), progress, ...
+    minimises |b - L x|, and is the shortest such x, or the one nearest x0. method is a Krylov method, "gmres" by
+    default, and of a rectangle "lsmr" or "lsqr", which need adjoint(*theta, y), L(theta)^H y, too; the other options
+    are those of Solver that need no matrix: rtol, max_iterations, preconditioner (a Factor, or a function; none where x
+    has more numbers than b, which is an UnsupportedError), progress, ...
     It begins at x0, an array like x, or at zero; the residual that counts is relative to b either way.
     A tolerance that is not reached is a ConvergenceError; return_info: (x, report), a dict as of Factor.iterate, and it
     is no error. lacuna.torch.solve_operator is differentiable.

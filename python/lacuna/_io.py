@@ -176,7 +176,7 @@ def _widened(found):
     """The numbers of BF16 as float32."""
     if getattr(found, "dtype", None) != BFLOAT16:
         return found
-    return (found["bfloat16"].astype(np.uint32) << 16).view(np.float32)
+    return np.asarray(found["bfloat16"].astype(np.uint32) << np.uint32(16)).view(np.float32)  # << makes 0-d a scalar
 
 
 def read_safetensors(path: Path) -> dict[str, Any]:

@@ -318,6 +318,13 @@ def test_no_option_is_dropped(capsys):
         assert info.converged and info.method == "lsmr"
         got.square().sum().backward(), plain.solve(b, method="lsmr", damp=damp, tol=1e-13).square().sum().backward()
         same(of.grad, plain.grad, 1e-7)
+    wide, start = dense[:3].clone().requires_grad_(), random(5, like=parts[0], seed=9)
+    got = SparseTensor.from_dense(wide).solve(b[:3], x0=start, method="lsmr", tol=1e-13)
+    nearest = start + torch.linalg.pinv(wide) @ (b[:3] - wide @ start)
+    same(got, nearest, 1e-8)
+    ours, plain = (torch.autograd.grad(x.square().sum(), wide)[0] for x in (got, nearest))
+    same(ours, torch.where(wide == 0, 0, plain), 1e-7)
+    same(sla.solve(lambda x: wide.detach() @ x, b[:3], shape=(3, 5), x0=start, rtol=1e-13), nearest, 1e-8)
     with pytest.raises(NotImplementedError, match="x0"):
         of.solve(torch.stack([b, b], 1), method="lsmr", x0=near)
     with pytest.raises(lacuna.ArgumentError, match="shape"):

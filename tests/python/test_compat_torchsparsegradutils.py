@@ -407,6 +407,10 @@ def test_lsmr_of_functions(shape, dtype):
     dense, start = random(*shape, like=like), random(shape[1], like=like, seed=2)
     differentiates(lambda b: utils.lsmr(lambda x: dense @ x, b, n=shape[1], damp=0.5, x0=start, **tight)[0], b)
     differentiates(lambda b: utils.lsmr(lambda x: dense @ x, b, lambda y: dense.mH @ y, damp=0.5, **tight)[0], b)
+    if shape[0] < shape[1]:
+        near = lambda b: utils.lsmr(lambda x: dense @ x, b, n=shape[1], x0=start, **tight)[0]  # noqa: E731
+        same(near(b), start + torch.linalg.pinv(dense) @ (b - dense @ start), 1e-9)
+        differentiates(near, b)
 
 
 def test_lsmr_of_an_ill_conditioned_function():

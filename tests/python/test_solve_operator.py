@@ -294,6 +294,22 @@ def test_lanczos_ends_where_the_space_does_and_refuses():
         lacuna.lanczos(lambda x: x[:2], (), np.ones(3), 2)
 
 
+@pytest.mark.skipif(not lt._private.is_whole, reason="this torch does not tell what is wrapped")
+def test_lanczos_refuses_transforms():
+    a, starts = torch.eye(3, dtype=torch.float64), torch.ones(2, 3, dtype=torch.float64)
+    alpha = lambda a, start: lt.lanczos(torch.mv, (a,), start, 2)[0].sum()  # noqa: E731
+    hidden = lambda a: lt.lanczos(lambda x: a @ x, (), starts[0], 2)[0].sum()  # noqa: E731
+    calls = [
+        lambda: torch.func.vmap(lambda start: alpha(a, start))(starts), lambda: torch.func.grad(alpha)(a, starts[0]),
+        lambda: torch.func.jacrev(alpha)(a, starts[0]), lambda: torch.func.jacfwd(alpha)(a, starts[0]),
+        lambda: torch.func.vmap(hidden)(torch.stack([a, a])), lambda: torch.func.grad(hidden)(a),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(lacuna.UnsupportedError, match="lanczos: no transform of torch.func takes it; start"):
+            call()
+    assert not alpha(a.clone().requires_grad_(), starts[0]).requires_grad
+
+
 # -- rectangles -------------------------------------------------------------------------------------------------------
 
 RECTANGLES = [(7, 3), (3, 7)]
@@ -362,6 +378,64 @@ def test_least_squares_solve_nonsymmetric_systems(method):
     np.testing.assert_allclose(x, np.linalg.solve(A, right), rtol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_a_wide_system_is_solved_nearest_its_start(dtype):
+    A, b = rectangle((3, 7), dtype)
+    x0 = torch.randn(7, generator=torch.Generator().manual_seed(6), dtype=dtype)
+    nearest = lambda A, b, x0=x0: x0 + torch.linalg.pinv(A) @ (b - A @ x0)  # noqa: E731
+    for more in ({}, {"adjoint": lambda A, y: A.mH @ y}):
+        given = {"shape": (7,), "rtol": 1e-13, **more}
+        f = lambda A, b, x0=x0: lt.solve_operator(torch.matmul, (A,), b, x0=x0, **given)  # noqa: B023, E731
+        torch.testing.assert_close(f(A, b), nearest(A, b), rtol=1e-10, atol=1e-11)
+        assert gradcheck(f, (A, b), check_forward_ad=True)
+        assert gradgradcheck(f, (A, b))
+        for ours, dense in zip(torch.autograd.grad(f(A, b).abs().sum(), (A, b)),
+                               torch.autograd.grad(nearest(A, b).abs().sum(), (A, b))):  # fmt: skip
+            torch.testing.assert_close(ours, dense)
+    starts = torch.stack([x0, -2 * x0])
+    mapped = [torch.func.vmap(lambda x0: g(A.detach(), b.detach(), x0))(starts) for g in (f, nearest)]  # noqa: B023
+    torch.testing.assert_close(*mapped)
+    x, info = f(A, b), lt.solve_operator(torch.matmul, (A,), b, x0=x0, return_info=True, **given)
+    torch.testing.assert_close(info[0], x, rtol=1e-6, atol=1e-8)
+    assert info[1].converged and info[1].method == "lsmr"
+    with pytest.raises(lacuna.ShapeError, match="x0"):
+        lt.solve_operator(torch.matmul, (A,), b, x0=b, **given)
+    with pytest.raises(lacuna.ShapeError, match="the function returned an array of shape"):
+        lt.solve_operator(lambda x: x, (), b, x0=x0, shape=(7,), adjoint=lambda y: y.new_ones(7))
+
+
+def test_a_preconditioner_of_a_tall_system_is_left_out_where_it_does_not_fit():
+    g = torch.Generator().manual_seed(8)
+    L, b = (torch.randn(s, generator=g, dtype=torch.float64).requires_grad_() for s in ((6, 3), (6,)))
+    d, sizes = np.array([0.5, 2, 1.5]), set()
+
+    def inverse(x, op):
+        sizes.add(x.shape)
+        return x * d[None, :, None]
+
+    for adjoint in (None, lambda A, y: A.mH @ y):
+        f = lambda L, b: lt.solve_operator(  # noqa: E731
+            torch.matmul, (L,), b, "lsmr", adjoint=adjoint, shape=(3,), rtol=1e-13, preconditioner=inverse  # noqa: B023
+        )  # fmt: skip
+        torch.testing.assert_close(f(L, b), torch.linalg.pinv(L) @ b, rtol=1e-10, atol=1e-11)
+        assert gradcheck(f, (L, b), check_forward_ad=True)
+    assert sizes == {(1, 3, 1)}
+
+
+def test_a_preconditioner_of_a_derivative_is_the_adjoint_one():
+    c, w, b = system(torch.complex128)
+    inverse, ops = torch.linalg.inv(dense(c, w)).detach().numpy(), []
+
+    def apply(x, op):
+        ops.append(op)
+        return (inverse if op == "N" else inverse.conj().T) @ x
+
+    x, info = lt.solve_operator(stencil, (c, w), b, preconditioner=apply, return_info=True, rtol=1e-12)
+    assert set(ops) == {"N"} and info.iterations <= 2
+    ops.clear(), x.abs().sum().backward()
+    assert set(ops) == {"H"} and info.adjoint.iterations <= 2
+
+
 def test_an_ill_conditioned_rectangle_keeps_its_digits():
     g = torch.Generator().manual_seed(0)
     u, v = (torch.linalg.qr(torch.randn(n, 50, generator=g, dtype=torch.float64))[0] for n in (200, 50))
@@ -393,6 +467,9 @@ def test_errors_of_rectangles_name_what_is_wrong():
         lacuna.solve_operator(lambda x: A @ x, (), b, shape=(2,), adjoint=lambda y: 2 * (A.T @ y))
     with pytest.raises(lacuna.ArgumentError, match="adjoint does not compute"):
         lt.solve_operator(lambda x: torch.ones(4, 2) @ x, (), torch.ones(4), shape=(2,), adjoint=lambda y: y[:2])
+    with pytest.raises(lacuna.UnsupportedError, match="x is not the shortest of many solutions"):
+        wide = {"shape": (4,), "adjoint": lambda y: A @ y, "preconditioner": lambda x, op: 2 * x}
+        lacuna.solve_operator(lambda x: A.T @ x, (), b[:2], "lsmr", **wide)
     with pytest.raises(lacuna.ShapeError, match="gmres needs a square matrix, and b has 4 numbers where x has 2"):
         lacuna.solve_operator(lambda x: A @ x, (), b, "gmres", shape=(2,), adjoint=lambda y: A.T @ y)
     with pytest.raises(lacuna.ShapeError, match=r"returned an array of shape \(3,\); it must be \(2,\)"):

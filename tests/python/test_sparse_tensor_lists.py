@@ -165,6 +165,25 @@ def test_torchs_functions_take_sparse_tensors():
         torch.pow(dense, a)
 
 
+def test_other_classes_of_tensors_have_their_turn():
+    class Foreign(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return "foreign" if function is torch.dist else NotImplemented
+
+    class Plain(torch.Tensor):
+        pass
+
+    a, dense = GIVEN["square"].tensor(), GIVEN["square"].dense()
+    foreign = dense.as_subclass(Foreign)
+    assert torch.dist(a, foreign) == torch.dist(foreign, a) == "foreign"
+    with pytest.raises(TypeError):
+        torch.cdist(a, foreign)
+    for other in (dense, dense.as_subclass(Plain), torch.nn.Parameter(dense)):
+        with pytest.raises(TypeError, match="torch's dist takes no sparse tensors; A.to_dense"):
+            torch.dist(a, other)
+
+
 def test_norms_by_torch_linalg():
     for name in ("square", "batched", "complex"):
         a, dense = GIVEN[name].tensor(), GIVEN[name].dense()

@@ -345,9 +345,11 @@ def test_bfloat16_is_float32_in_numpy(tmp_path):
     package.save_file({"x": numbers, "f8": torch.ones(2).to(torch.float8_e4m3fn)}, tmp_path / "x.safetensors")
     with pytest.raises(lacuna.DtypeError, match="'f8' has the dtype F8_E4M3, which NumPy does not have"):
         lacuna.load_safetensors(tmp_path / "x.safetensors")
-    package.save_file({"x": numbers}, tmp_path / "x.safetensors")
-    found = lacuna.load_safetensors(tmp_path / "x.safetensors")["x"]
-    assert found.dtype == np.float32 and torch.equal(torch.from_numpy(found), numbers.float())
+    package.save_file({"x": numbers, "one": numbers[1].clone()}, tmp_path / "x.safetensors")
+    found = lacuna.load_safetensors(tmp_path / "x.safetensors")
+    for name, want in (("x", numbers), ("one", numbers[1])):
+        assert isinstance(found[name], np.ndarray) and found[name].dtype == np.float32
+        assert torch.equal(torch.from_numpy(found[name]), want.float())
 
 
 def test_files_of_patterns(tmp_path):

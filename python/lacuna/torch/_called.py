@@ -2,21 +2,22 @@
 """Differentiable systems whose matrix nobody stores: a torch function computes its products, and C iterates. Lanczos'
 process too, without derivatives.
 
-The adjoint of the function is its vjp in x; solved.py has the derivatives. The start of an iteration has none: the
-solution does not depend on it.
+The adjoint of the function is its vjp in x; solved.py has the derivatives. The start of an iteration has none.
 """
+
+import math
 
 import torch
 from torch.autograd.forward_ad import unpack_dual
 
 from .. import _called
-from .._options import of_derivatives
-from ..errors import ArgumentError, OrderError
+from .._options import is_factor, of_derivatives
+from ..errors import ArgumentError, OrderError, UnsupportedError
 from . import _private
 from ._private import transforms_active as _in_transform
 from ._solve_info import SolveInfo
 from .solved import Solve, System, pulled
-from ._tensors import asarray
+from ._tensors import as_numpy, asarray
 
 
 def _adjoint(function, shape):
@@ -42,22 +43,31 @@ class _Iterated:
 
     def __call__(self, is_adjoint, theta, b):
         # Here, and not by the caller: results are wrapped within a transform, and have no numbers.
-        start = None if self.start is None else _numbers(_plain(self.start).to(b))
+        start = None if self.start is None else as_numpy(_plain(self.start).to(b))
 
         def product(x, op):
             function = self.products[is_adjoint != (op == "H")]
             with torch.enable_grad():  # for functions that differentiate inside; theta has no history
                 y = function(*theta, torch.from_numpy(x).to(b.device))
-            return _numbers(y) if isinstance(y, torch.Tensor) else y
+            return as_numpy(y) if isinstance(y, torch.Tensor) else y
 
-        x, report = _called.solve(product, _numbers(b), x0=start, shape=self.shapes[is_adjoint], **self.options)
+        options = self.options_of(is_adjoint, b)
+        x, report = _called.solve(product, as_numpy(b), x0=start, shape=self.shapes[is_adjoint], **options)
         if self.told:
             self.told(report)
         return torch.from_numpy(x).to(b.device)
 
-
-def _numbers(tensor):
-    return tensor.detach().cpu().resolve_conj().resolve_neg().numpy()
+    def options_of(self, is_adjoint, b):
+        """The options of one solve. That with L^H has the adjoint of a function's preconditioner; of a rectangle it has
+        none, as its unknown has another size."""
+        given = self.options.get("preconditioner")
+        if given is None or not is_adjoint:
+            return self.options
+        if self.shapes[True] is not None and math.prod(self.shapes[True]) != b.numel():
+            return {**self.options, "preconditioner": None}
+        if not callable(given) or is_factor(given):
+            return self.options
+        return {**self.options, "preconditioner": lambda x, op: given(x, "H" if op == "N" else "N")}
 
 
 def _require_one_forward_mode():
@@ -137,6 +147,9 @@ def solve_operator(
 ):  # fmt: skip
     theta, b = _require(function, theta, _called.WHO), asarray(b)
     shape = None if shape is None else tuple(shape)
+    if x0 is not None and shape is not None and math.prod(shape) > b.numel() and tuple(asarray(x0).shape) == shape:
+        given = {"method": method, "adjoint": adjoint, "shape": shape, "return_info": return_info, **options}
+        return _nearest(x0, function, theta, b, given)
     _require_one_forward_mode()
     if torch.is_grad_enabled() or _in_transform():
         _require_own(function, theta, b, shape)
@@ -154,6 +167,17 @@ def solve_operator(
     return (x, info) if return_info else x
 
 
+def _nearest(x0, function, theta, b, options):
+    """Of the many x of a wide system the one nearest x0: a step from it, the shortest, whose derivatives are those of
+    L^+ (b - L x0)."""
+    x0 = asarray(x0).detach().to(b.device, b.dtype)
+    y = function(*theta, x0.clone())
+    is_fit = isinstance(y, torch.Tensor) and y.shape == b.shape and (b.is_complex() or not y.is_complex())
+    left = b - y.to(b.device, b.dtype) if is_fit else b  # else the solve refuses it, with a sentence
+    made = solve_operator(function, theta, left, **options)
+    return (x0 + made[0], made[1]) if options["return_info"] else x0 + made
+
+
 def _adjoint_of(info):
     """What takes the report of the solve for a derivative."""
 
@@ -165,23 +189,39 @@ def _adjoint_of(info):
 
 
 _DIFFERENTIABLE = """Differentiable in b and in the
-    tensors of theta, to any order: the function is made of what torch differentiates. Iterations run on the host."""
+    tensors of theta, to any order, and not in x0: the function is made of what torch differentiates. Iterations run on
+    the host. The solve of a derivative calls a preconditioner with the other op, and of a rectangle has none. From x0,
+    where x has more numbers than b, the residual that counts is relative to b - L x0 instead."""
 solve_operator.__doc__ = _called.solve_operator.__doc__.replace(
     "lacuna.torch.solve_operator is differentiable.", _DIFFERENTIABLE
 )
 
 
+def _require_untransformed(*tensors):
+    if any(_private.is_wrapped(tensor) for tensor in tensors):
+        raise UnsupportedError(
+            f"{_called.LANCZOS}: no transform of torch.func takes it; start [*batch, n] is a batch, and "
+            "logdet_estimate has derivatives"
+        )
+
+
 @torch.compiler.disable
 def lanczos(function, theta, start, steps, preconditioner=None):
     theta, start = _require(function, theta, _called.LANCZOS), asarray(start).detach()
+    _require_untransformed(*theta, start)
 
     def product(x, op):
         y = function(*theta, torch.from_numpy(x).to(start.device))
-        return _numbers(y) if isinstance(y, torch.Tensor) else y
+        if not isinstance(y, torch.Tensor):
+            return y
+        _require_untransformed(y)
+        return as_numpy(y)
 
     with torch.no_grad():
-        made = _called.tridiagonal(product, _numbers(start), steps, preconditioner)
+        made = _called.tridiagonal(product, as_numpy(start), steps, preconditioner)
     return tuple([torch.from_numpy(numbers).to(start.device) for numbers in made])
 
 
-lanczos.__doc__ = _called.lanczos.__doc__
+_FROZEN = """no derivatives, whether theta has gradients
+    or not, and no transforms of torch.func; lacuna.torch.logdet_estimate has both."""
+lanczos.__doc__ = _called.lanczos.__doc__.replace("no derivatives.", _FROZEN)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from .._core import context, lib
+from .._io import BFLOAT16
 from .._words import input_of, place
 from ..errors import ArgumentError, DeviceError, DtypeError
 from ._dtypes import CODES, DTYPES, computed
@@ -61,6 +62,12 @@ def asarray(x, who="lacuna", name="an input"):
     if not isinstance(x, torch.Tensor):
         raise _not_a_tensor(f"{who}: {name}", x)
     return x
+
+
+def as_numpy(tensor):
+    """The numbers of a tensor as NumPy has them; bfloat16 by its bits."""
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+    return tensor.view(torch.int16).numpy().view(BFLOAT16) if tensor.dtype == torch.bfloat16 else tensor.numpy()
 
 
 def convert(c, x):

@@ -12,6 +12,7 @@ import torch
 import lacuna.torch as lt
 from lacuna.errors import ArgumentError
 
+from .._preconditioner import inverse
 from .sparse import LinearOperator
 
 if TYPE_CHECKING:
@@ -28,17 +29,6 @@ def _product(A):
         return A.rm, ()
     raise ArgumentError(f"conjugate_gradient: A is a {type(A).__name__}; a SparseCSRTensor, a tensor or a "
                         "LinearOperator is a matrix")  # fmt: skip
-
-
-def _inverse(M, b):
-    """A preconditioner of C's form, NumPy in and out, from M, which takes tensors like b."""
-
-    def apply(x, op):
-        with torch.no_grad():
-            each = [M @ one for one in torch.from_numpy(x).to(b.device).reshape(-1, *b.shape)]
-        return torch.stack(each).cpu().reshape(x.shape).numpy()
-
-    return apply
 
 
 def _iterated(method, A, b, x, options):
@@ -60,7 +50,7 @@ def _solved(method, A, b, x, M, rtol, iterations):
 
     options = {"rtol": rtol, "look_every": 1, "progress": seen}
     if M is not None:
-        options["preconditioner"] = _inverse(M, b)
+        options["preconditioner"] = inverse(lambda one: M @ one, b.shape, b.device)
     if iterations is not None:
         options.update(max_iterations=iterations, accept_unconverged=True)
     solution = _iterated(method, A, b, x, options)

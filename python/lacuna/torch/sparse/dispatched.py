@@ -7,6 +7,7 @@ import torch
 
 from ...errors import ArgumentError, ShapeError, UnsupportedError
 from .._private import compiled_operators
+from .._tensors import PLAIN
 from .arithmetic import UNARY
 from .shapes import cat, stack
 
@@ -83,10 +84,18 @@ class Dispatched:
         name = _LINALG.get(name, name)
         if name in _METHODS and args and isinstance(args[0], cls):
             return getattr(args[0], name)(*args[1:], **(kwargs or {}))
-        if all([issubclass(kind, (cls, torch.Tensor)) for kind in types]):
+        if all([issubclass(kind, cls) or _leaves_it_to_us(kind) for kind in types]):
             raise TypeError(f"SparseTensor: torch's {name} takes no sparse tensors; A.to_dense() is dense, and "
                             "A.map(function) is a function of the stored numbers")  # fmt: skip
         return NotImplemented
+
+
+def _leaves_it_to_us(kind):
+    """Whether a class of tensors has no __torch_function__ of its own."""
+    if not issubclass(kind, torch.Tensor):
+        return False
+    taken = [getattr(one.__torch_function__, "__func__", one.__torch_function__) for one in (kind, *PLAIN)]
+    return taken[0] in taken[1:]
 
 
 def _operator_name(name):

@@ -10,6 +10,7 @@ from torch.utils import _pytree as pytree
 
 from ..._io import BFLOAT16, read_matrix_market, read_safetensors, save_safetensors, write_matrix_market
 from ...errors import ArgumentError
+from .._tensors import as_numpy
 
 _HALVES = (torch.float16, torch.bfloat16)  # a text has them as float32
 _NAMES = ("values", "row_indices", "col_indices", "shape")
@@ -31,9 +32,9 @@ class Stored:
         or, where the path ends with .mtx or .mtx.gz, a Matrix Market file of one matrix."""
         if _is_matrix_market(path):
             pattern, slots = self._single()
-            write_matrix_market(path, pattern, _numbers(slots.float() if slots.dtype in _HALVES else slots))
+            write_matrix_market(path, pattern, as_numpy(slots.float() if slots.dtype in _HALVES else slots))
             return
-        numbers = [_numbers(t) for t in (self.values, self.row_indices, self.col_indices)]
+        numbers = [as_numpy(t) for t in (self.values, self.row_indices, self.col_indices)]
         sizes = torch.tensor(self.shape).numpy(), torch.tensor(self.sparse_dim).numpy()
         save_safetensors(path, dict(zip((*_NAMES, "sparse_dim"), (*numbers, *sizes))), metadata)
 
@@ -64,12 +65,6 @@ class Stored:
 
     def __deepcopy__(self, memo):
         return self._with(copy.deepcopy(self.values, memo))
-
-
-def _numbers(tensor):
-    """A tensor as NumPy has it; bfloat16 by its bits."""
-    tensor = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
-    return tensor.view(torch.int16).numpy().view(BFLOAT16) if tensor.dtype == torch.bfloat16 else tensor.numpy()
 
 
 def _placed(values, device, dtype):

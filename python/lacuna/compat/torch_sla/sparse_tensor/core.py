@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any

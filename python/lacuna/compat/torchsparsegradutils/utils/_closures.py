@@ -12,6 +12,8 @@ import lacuna.torch as lt
 from lacuna.errors import ArgumentError, ShapeError
 from lacuna.torch.sparse import layout_of
 
+from ..._preconditioner import inverse
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -74,7 +76,7 @@ def iterate(function, theta, rhs, x0, method, preconditioner=None, **options):
     tensor = getattr(function, "tensor", None)
     if preconditioner is not None:
         shape = rhs.shape if tensor is not None else (*rhs.shape[:-1], 1)
-        options["preconditioner"] = _inverse(preconditioner, shape, rhs.device)
+        options["preconditioner"] = _applied(preconditioner, shape, rhs.device)
     if tensor is not None:
         A = tensor.with_values(*theta)
         return lt.SparseTensor.solve(A, rhs, method, options.pop("preconditioner", "identity"), x0, **options)
@@ -86,24 +88,19 @@ def iterate(function, theta, rhs, x0, method, preconditioner=None, **options):
     return torch.stack(each, -1)
 
 
-def _inverse(given, shape, device):
+def _applied(given, shape, device):
     """A preconditioner of C's form, NumPy in and out, from one of tensors of that shape."""
     function, theta = product("preconditioner", given)
     theta = [t.detach() for t in theta]
-
-    def inverse(x, op):
-        each = [function(*theta, one) for one in torch.from_numpy(x).to(device).reshape(-1, *shape)]
-        return torch.stack(each).detach().cpu().reshape(x.shape).numpy()
-
-    return inverse
+    return inverse(lambda one: function(*theta, one), shape, device)
 
 
 def tridiagonals(function, theta, starts, steps, preconditioner=None):
     """T [k, ..., r, r] of Lanczos' process from each column of starts [..., n, k], of which the longest has r steps, at
     most so many. By a preconditioner M^-1 it is that of M^-1/2 A M^-1/2."""
     shape = (*starts.shape[:-1], 1)
-    inverse = None if preconditioner is None else _inverse(preconditioner, shape, starts.device)
-    each = [lt.lanczos(_of_column(function), theta, start, steps, inverse) for start in starts.unbind(-1)]
+    by = None if preconditioner is None else _applied(preconditioner, shape, starts.device)
+    each = [lt.lanczos(_of_column(function), theta, start, steps, by) for start in starts.unbind(-1)]
     alpha, beta = (torch.stack(numbers) for numbers in zip(*each))
     r = min(int((beta != 0).flatten(0, -2).any(0).sum()) + 1, steps)
     beside = [torch.diag_embed(beta[..., : r - 1], offset) for offset in (-1, 1)]
