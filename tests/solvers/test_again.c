@@ -26,6 +26,7 @@ typedef struct old {
 static old old_open(lac_context *ctx, const direct_case *c, lac_ordering ordering) {
   old o = {0};
   lac_solver_options options = lac_solver_options_defaults();
+  pivoting_team_share = 1 << 19;
   options.method = "column_lu", options.ordering = ordering;
   options.keep_bytes = -1;  // values that were factored before are factored again
   o.system = direct_open(ctx, c, LAC_WIDTH_AUTO, &options);

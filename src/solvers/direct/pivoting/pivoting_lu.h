@@ -147,6 +147,9 @@ int32_t pivoting_scale(const lac_direct_job *job, pivoting_numeric *f);
 /// With pivots that are at least `tolerance` of the largest candidate where they are on the diagonal.
 lac_status pivoting_factor_by(const lac_direct_job *job, double tolerance, void **numeric, lac_fault *fault);
 
+/// The multiply-adds that are worth a thread of those that eliminate with old pivots together. Tests take fewer.
+extern double pivoting_team_share;
+
 /// With the pivots of job->like: pivoting_lu_again.c.
 lac_status pivoting_factor_again(const lac_direct_job *job, void **numeric, lac_fault *fault);
 

@@ -39,13 +39,16 @@ static inline bool again_takes(again_rule rule, double size, double others, doub
 }
 
 enum {
-  AGAIN_LOOK = 64,        // columns after which a thread without a team looks whether it shall end
-  AGAIN_PIECE = 16,       // columns that a thread of a team takes at a time
-  AGAIN_MANY = 32,        // entries of a column of U: it reads its neighbours
-  AGAIN_PATIENCE = 64,    // looks after which a thread that waits lets others have its core
-  AGAIN_SHARE = 1 << 19,  // multiply-adds that are worth a thread,
-  AGAIN_ZERO = 4          // and those that are worth zeroing a number of the column in which it works
+  AGAIN_LOOK = 64,      // columns after which a thread without a team looks whether it shall end
+  AGAIN_PIECE = 16,     // columns that a thread of a team takes at a time
+  AGAIN_MANY = 32,      // entries of a column of U: it reads its neighbours
+  AGAIN_PATIENCE = 64,  // looks after which a thread that waits lets others have its core
+  AGAIN_ZERO = 4        // multiply-adds that are worth zeroing a number of the column in which a thread works
 };
+
+// Below this, two threads may take twice as long as one where their cores are far apart: columns that are handed over
+// are short, and so are the times between them.
+double pivoting_team_share = 1 << 23;
 
 /// One elimination: what its threads share, and how far they are.
 typedef struct again_team {
@@ -137,9 +140,9 @@ static double again_depth(pivoting_shape *shape) {
 
 /// How many threads: the share of each takes longer than beginning it, and than the columns that wait for each other.
 static int again_threads(const lac_direct_job *job, pivoting_shape *shape) {
-  if (job->threads <= 1 || shape->flops < 2 * AGAIN_SHARE) return 1;
+  if (job->threads <= 1 || shape->flops < 2 * pivoting_team_share) return 1;
   if (omp_get_active_level() >= omp_get_max_active_levels()) return 1;  // matrices of a batch have all threads
-  double share = fmax(fmax(AGAIN_SHARE, AGAIN_ZERO * (double)shape->n), again_depth(shape));
+  double share = fmax(fmax(pivoting_team_share, AGAIN_ZERO * (double)shape->n), again_depth(shape));
   return lac_threads_worth(job->threads, (int64_t)(shape->flops / share), shape->flops);
 }
 
