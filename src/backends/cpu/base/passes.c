@@ -148,6 +148,15 @@ int cpu_passes_threads(const lac_context *ctx, const cpu_passes *passes) {
   return cpu_threads(ctx, (entries + passes->pass.rows) * block * passes->pass.k * passes->batch.count);
 }
 
+static void pass_rows(const void *job, int64_t begin, int64_t end) {
+  const cpu_passes *walk = job;
+  walk->kernel(&walk->pass, begin, end);
+}
+
+void cpu_pass_run(int threads, const cpu_passes *walk) {
+  cpu_split_rows(threads, walk->offsets, walk->pass.rows, pass_rows, walk);
+}
+
 void cpu_passes_run(lac_context *ctx, const cpu_passes *passes, bool whole) {
   const lac_batch *batch = &passes->batch;
   int threads = cpu_passes_threads(ctx, passes);

@@ -70,6 +70,9 @@ int64_t cpu_tile_parts(const lac_rows *rows, int64_t k, size_t number);
 /// The walk of one item.
 cpu_pass cpu_pass_of(const cpu_passes *passes, int64_t item);
 
+/// Run that of `walk`, whatever its batch, with its rows cut among threads.
+void cpu_pass_run(int threads, const cpu_passes *walk);
+
 /// How many threads its rows are worth, and those of all items.
 int cpu_passes_threads(const lac_context *ctx, const cpu_passes *passes);
 

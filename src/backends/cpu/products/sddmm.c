@@ -29,29 +29,21 @@ static const cpu_pass_rows outer[4][4] = TABLE_INDEXED(outer);
 static const cpu_pass_rows sddmm_rows[4][4] = TABLE_INDEXED(sddmm_rows);
 static const cpu_pass_rows sddmm_part[4][4] = TABLE_INDEXED(sddmm_part);
 
-typedef struct sddmm_walk {
-  cpu_pass pass;
-  cpu_pass_rows kernel;
-} sddmm_walk;
-
-static void sddmm_walk_rows(const void *job, int64_t begin, int64_t end) {
-  const sddmm_walk *walk = job;
-  walk->kernel(&walk->pass, begin, end);
-}
-
 /// All items; false: there is no memory for a number for each row.
 static bool sddmm_by_parts(lac_context *ctx, const cpu_passes *passes, cpu_pass_rows kernel, int64_t parts) {
   int threads = cpu_passes_threads(ctx, passes);
   size_t bytes = (size_t)passes->pass.rows * (passes->pass.wide_offsets ? sizeof(int64_t) : sizeof(int32_t));
   void *next = lac_alloc(bytes);
+  cpu_passes walk = *passes;
   bool has_room = next != NULL;
 
+  walk.kernel = kernel;
   for (int64_t i = 0; has_room && i < passes->batch.count; ++i) {
-    sddmm_walk walk = {cpu_pass_of(passes, i), kernel};
+    walk.pass = cpu_pass_of(passes, i);
     walk.pass.next = memcpy(next, passes->pass.offsets, bytes);
     for (int64_t part = 1; part <= parts; ++part) {
       walk.pass.limit = walk.pass.cols * part / parts;
-      cpu_split_rows(threads, passes->offsets, walk.pass.rows, sddmm_walk_rows, &walk);
+      cpu_pass_run(threads, &walk);
     }
   }
   lac_free(next);

@@ -62,10 +62,8 @@ static bool spmm_scatters(lac_context *ctx, const lac_pattern *p, const lac_arra
 
 // -- some columns at a time ------------------------------------------------------------------------------------------
 
-/// Columns of x that are brought together, and a walk that reads them or the values.
+/// Columns of x that are brought together.
 typedef struct spmm_tile {
-  cpu_pass pass;
-  cpu_pass_rows kernel;
   const char *x;      // the first column
   char *packed;       // where they are brought
   size_t row, width;  // bytes of a row of x, and of what is taken of it
@@ -78,30 +76,26 @@ static void tile_pack(const void *job, int64_t begin, int64_t end) {
   }
 }
 
-static void tile_walk(const void *job, int64_t begin, int64_t end) {
-  const spmm_tile *t = job;
-  t->kernel(&t->pass, begin, end);
-}
-
 /// One item, `columns` at a time. `values` has room for its values in the order of the walk, where they are not.
 static void spmm_tiles(int threads, const cpu_passes *passes, cpu_pass pass, int64_t columns, size_t number,
                        cpu_pass_rows order, char *packed, void *values) {
   int64_t k = pass.k;
-  spmm_tile t = {.pass = pass, .kernel = order, .packed = packed, .row = (size_t)k * number};
+  spmm_tile t = {.packed = packed, .row = (size_t)k * number};
+  cpu_passes walk = *passes;
+  walk.pass = pass;
   if (pass.slots) {
-    t.pass.out = values;
-    cpu_split_rows(threads, passes->offsets, pass.rows, tile_walk, &t);
-    t.pass.in[0] = values, t.pass.slots = NULL;
+    walk.kernel = order, walk.pass.out = values;
+    cpu_pass_run(threads, &walk);
+    walk.kernel = passes->kernel, walk.pass.in[0] = values, walk.pass.slots = NULL;
   }
-  t.kernel = passes->kernel;
-  t.pass.in[1] = packed;
+  walk.pass.in[1] = packed;
   for (int64_t j = 0; j < k; j += columns) {
-    t.pass.k = columns < k - j ? columns : k - j;
-    t.pass.out = (char *)pass.out + (size_t)j * number;
+    walk.pass.k = columns < k - j ? columns : k - j;
+    walk.pass.out = (char *)pass.out + (size_t)j * number;
     t.x = (const char *)pass.in[1] + (size_t)j * number;
-    t.width = (size_t)t.pass.k * number;
+    t.width = (size_t)walk.pass.k * number;
     cpu_split(threads, pass.cols, 1, tile_pack, &t);
-    cpu_split_rows(threads, passes->offsets, pass.rows, tile_walk, &t);
+    cpu_pass_run(threads, &walk);
   }
 }
 
