@@ -6,7 +6,7 @@
 
 #include "core/reals.h"
 #include "solvers/eigen/lanczos.h"
-#include "solvers/solver_impl.h"
+#include "solvers/products.h"
 
 /// The functions of the caller, and the shape that they take.
 typedef struct lanczos_calls {
@@ -23,10 +23,7 @@ static lac_status calls_apply(lac_context *ctx, const lac_meta *meta, const char
 
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)x, meta->ndim, meta->shape, &from));
   LAC_TRY(lac_array_reshape(ctx, y, meta->ndim, meta->shape, &to));
-  ctx->status = LAC_OK;  // so that a code without a sentence does not borrow an older one
-  status = apply(ctx, data, from, LAC_PLAIN, to);
-  LAC_CHECK(status == LAC_OK || ctx->status == status, status, "lac_lanczos_products: the %s returned %s", name,
-            lac_status_name(status));
+  LAC_TRY(lac_products_call(ctx, "lac_lanczos_products", name, apply, data, LAC_PLAIN, from, to));
 done:
   lac_array_destroy(&from);
   lac_array_destroy(&to);

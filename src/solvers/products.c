@@ -122,6 +122,18 @@ done:
 
 // -- by a function of the caller's -----------------------------------------------------------------------------------
 
+lac_status lac_products_call(lac_context *ctx, const char *function, const char *what, lac_apply apply, void *data,
+                             lac_form form, const lac_array *x, lac_array *y) {
+  lac_status status = LAC_OK;
+
+  ctx->status = LAC_OK;  // so that a code without a sentence does not borrow an older one
+  status = apply(ctx, data, x, form, y);
+  LAC_CHECK(status == LAC_OK || ctx->status == status, status, "%s: the %s returned %s", function, what,
+            lac_status_name(status));
+done:
+  return status;
+}
+
 typedef struct products_call {
   lac_apply product;
   void *data;
@@ -129,15 +141,8 @@ typedef struct products_call {
 
 static lac_status products_call_apply(lac_context *ctx, const void *self, lac_form form, const lac_array *x,
                                       lac_array *y) {
-  lac_status status = LAC_OK;
   const products_call *c = self;
-
-  ctx->status = LAC_OK;  // so that a code without a sentence does not borrow an older one
-  status = c->product(ctx, c->data, x, form, y);
-  LAC_CHECK(status == LAC_OK || ctx->status == status, status, "lac_solve_products: the product returned %s",
-            lac_status_name(status));
-done:
-  return status;
+  return lac_products_call(ctx, "lac_solve_products", "product", c->product, c->data, form, x, y);
 }
 
 static lac_status products_check(lac_context *ctx, lac_apply product, const lac_array *b, const lac_array *x0,

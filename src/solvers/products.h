@@ -21,6 +21,10 @@ typedef struct lac_products {
   const void *self;
 } lac_products;
 
+/// Call a function of the caller's, y = op(A) x. Where it fails without a sentence, this one says what it returned.
+lac_status lac_products_call(lac_context *ctx, const char *function, const char *what, lac_apply apply, void *data,
+                             lac_form form, const lac_array *x, lac_array *y);
+
 /// Solve by the method of the options. The numbers of b together are one vector, and so are those of x; x0 (or NULL)
 /// has the shape of x. A tolerance that is not reached is an error unless the options accept it; *report is filled in
 /// any case but that of no numbers.
